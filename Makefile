@@ -1,0 +1,65 @@
+# Every target installs what it needs into .venv, once; a change of pyproject.toml installs again.
+# Needed beforehand: make, and Python >= 3.11 with its venv module.
+
+PYTHON ?= python3
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+SOURCES := src tests benchmarks examples
+
+# One BLAS thread per process: pytest-xdist already keeps every core busy.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# Two pips must not write to one environment at the same time.
+.NOTPARALLEL:
+.PHONY: help demo test lint format bench validity clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@echo 'ARGS="..." is passed on (test, bench, validity, demo); PYTHON=python3.12 picks the interpreter.'
+
+demo: $(VENV)/.core  ## learn and certify a vote on a small data set
+	$(BIN)/python examples/quickstart.py $(ARGS)
+
+test: $(VENV)/.test  ## run the tests and the examples in docstrings
+	$(ONE_THREAD) $(BIN)/python -m pytest -n auto $(ARGS)
+
+lint: $(VENV)/.lint  ## check style, format and types
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/mypy src
+
+format: $(VENV)/.lint  ## rewrite the sources in the project's format
+	$(BIN)/ruff check --fix $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
+
+bench: $(VENV)/.test  ## time the library
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+validity: $(VENV)/.test  ## simulate: do the certificates hold? (long)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m slow tests/validity $(ARGS)
+
+clean:  ## remove the environment, caches and built files
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find $(wildcard $(SOURCES)) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.created:
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.core: pyproject.toml $(VENV)/.created
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/.test: pyproject.toml $(VENV)/.created
+	$(PIP) --editable '.[all,test]'
+	touch $@
+
+# The optional libraries are here too: mypy then sees the same imports as the tests.
+$(VENV)/.lint: pyproject.toml $(VENV)/.created
+	$(PIP) --editable '.[all,lint]'
+	touch $@

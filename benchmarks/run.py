@@ -1,0 +1,53 @@
+"""Measure every figure, print it, and write benchmarks/README.md: ``make bench``."""
+
+import importlib
+import platform
+import sys
+from pathlib import Path
+
+import numpy as np
+import scipy
+import sklearn
+from threadpoolctl import threadpool_limits
+
+HERE = Path(__file__).parent
+
+HEADER = """# Benchmarks
+
+Written by `make bench`. Times are ratios of medians of five, the two sides called in turn in one
+run, with BLAS on one thread; certificates are rounded up.
+
+"""
+
+
+def section(name: str) -> tuple[str, bool]:
+    module = importlib.import_module(name)
+    lines = [f"## {module.TITLE}", "", "| | figure | limit | |", "|---|---|---|---|"]
+    met = True
+    for row in module.run():
+        digits = 6 if row.limit < 1 and "minima" in name else 3
+        figure = np.ceil(row.figure * 10**digits) / 10**digits
+        mark = "met" if row.met else "**not met**"
+        lines.append(f"| {row.what} | {figure:.{digits}f} | {row.limit:.{digits}f} | {mark} |")
+        met &= row.met
+    text = "\n".join(lines) + "\n"
+    print(text, flush=True)
+    return text, met
+
+
+def main() -> int:
+    names = sys.argv[1:] or sorted(path.stem for path in HERE.glob("bench_*.py"))
+    with threadpool_limits(1, user_api="blas"):
+        sections = [section(name) for name in names]
+    versions = (
+        f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}, "
+        f"scikit-learn {sklearn.__version__}, {platform.machine()}.\n"
+    )
+    if not sys.argv[1:]:
+        text = HEADER + "\n".join(text for text, _ in sections) + "\n" + versions
+        (HERE / "README.md").write_text(text, encoding="utf-8")
+    return 0 if all(met for _, met in sections) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

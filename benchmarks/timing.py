@@ -1,0 +1,34 @@
+"""Ratios of times measured side by side: the machine may be slow, but equally so for both."""
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+REPETITIONS = 5
+
+
+class Row(NamedTuple):
+    """One line of the table: what was measured, the figure, and what it must not exceed."""
+
+    what: str
+    figure: float
+    limit: float
+
+    @property
+    def met(self) -> bool:
+        return self.figure <= self.limit
+
+
+def seconds(function: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def ratio(function: Callable[[], object], reference: Callable[[], object]) -> float:
+    """Return the median time of one function over that of another, called in turn."""
+    function(), reference()
+    times = [(seconds(function), seconds(reference)) for _ in range(REPETITIONS)]
+    ours, theirs = zip(*times, strict=True)
+    return statistics.median(ours) / statistics.median(theirs)

@@ -1,0 +1,94 @@
+"""Checks of what users pass in: each error names the argument and says what was expected."""
+
+import math
+import numbers
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+# Distributions are accepted when their sum is this close to 1, then normalised: the vote does not
+# depend on the scale of its weights.
+_SUM_TOLERANCE = 1e-6
+_EPS = 2.0**-52
+# Beyond it a count is not exact as a float.
+_LARGEST_COUNT = 2**53
+
+
+def check_distribution(name: str, values: ArrayLike, n_voters: int) -> NDArray[np.float64]:
+    """Return `values` as a normalised distribution on the voters."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(f"{name} must be numbers, one per voter.") from error
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must be numbers, one per voter, got {array.dtype}.")
+    array = array.astype(np.float64)
+    if array.shape != (n_voters,):
+        raise ValueError(
+            f"{name} must have shape ({n_voters},), one per voter, got shape {array.shape}."
+        )
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be finite, got {array[~np.isfinite(array)][0]}.")
+    if np.any(array < 0):
+        raise ValueError(f"{name} must be non-negative, got {array.min()}.")
+    total = float(array.sum())
+    if abs(total - 1.0) > _SUM_TOLERANCE:
+        raise ValueError(f"{name} must sum to 1, got a sum of {total!r}.")
+    # What has been normalised before stays as it is, to the last bit.
+    return array if abs(total - 1.0) <= n_voters * _EPS else array / total
+
+
+def check_prior(
+    prior: ArrayLike | None, n_voters: int, weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Return the prior, uniform if None, and refuse one that excludes a voter with weight."""
+    if prior is None:
+        return np.full(n_voters, 1.0 / n_voters)
+    p = check_distribution("prior", prior, n_voters)
+    if weights is not None:
+        excluded = np.flatnonzero((weights > 0) & (p == 0))
+        if excluded.size:
+            raise ValueError(
+                f"prior must be positive wherever a weight is: voter {excluded[0]} has weight "
+                f"{weights[excluded[0]]} and prior 0, so that no bound can hold for it."
+            )
+    return p
+
+
+def check_delta(delta: float) -> float:
+    """Return delta if it is a probability strictly between 0 and 1."""
+    if not isinstance(delta, numbers.Real) or not 0.0 < float(delta) < 1.0:
+        raise ValueError(f"delta must be a number strictly between 0 and 1, got {delta!r}.")
+    return float(delta)
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Refuse a value that is not one of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+
+
+def check_positive(name: str, value: float, *, integer: bool = False) -> None:
+    """Refuse a setting that is not a positive number."""
+    kind = numbers.Integral if integer else numbers.Real
+    if not isinstance(value, kind) or isinstance(value, bool) or not float(value) > 0.0:
+        what = "a positive integer" if integer else "a positive number"
+        raise ValueError(f"{name} must be {what}, got {value!r}.")
+
+
+def check_number(name: str, value: object, low: float, high: float) -> float:
+    """Return a finite number between two limits, both allowed."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise ValueError(f"{name} must be a number, got {value!r}.")
+    if not (low <= float(value) <= high and math.isfinite(value)):
+        raise ValueError(f"{name} must be in [{low:g}, {high:g}], got {value!r}.")
+    return float(value)
+
+
+def check_count(name: str, value: object) -> int:
+    """Return a positive integer."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < 1:
+        raise ValueError(f"{name} must be a positive integer, got {value!r}.")
+    if int(value) > _LARGEST_COUNT:
+        raise ValueError(f"{name} must be at most 2**53, got {value!r}.")
+    return int(value)

@@ -1,0 +1,82 @@
+"""The bounds: one short file per family, and the registry that everything else reads."""
+
+from typing import Any
+
+from .base import Bound, MomentBound
+from .kl_inverse import GibbsBound, TandemBound
+from .lacasse import LacasseBound
+from .oracle import c_bound, first_order_bound, second_order_bound
+from .split_c_bound import McAllesterBound, SeegerBound
+
+__all__ = [
+    "Bound",
+    "GibbsBound",
+    "LacasseBound",
+    "McAllesterBound",
+    "MomentBound",
+    "SeegerBound",
+    "TandemBound",
+    "c_bound",
+    "first_order_bound",
+    "get_bound",
+    "list_bounds",
+    "second_order_bound",
+]
+
+# A new bound: one class in a file of this folder, and one line here.
+_BOUNDS: dict[str, type[Bound]] = {
+    bound.name: bound
+    for bound in (
+        McAllesterBound,
+        SeegerBound,
+        LacasseBound,
+        GibbsBound,
+        TandemBound,
+    )
+}
+
+
+def list_bounds() -> list[str]:
+    """Return the names of the bounds.
+
+    Examples
+    --------
+    >>> from certivote.bounds import list_bounds
+    >>> list_bounds()
+    ['mcallester', 'seeger', 'lacasse', 'gibbs', 'tandem']
+    """
+    return list(_BOUNDS)
+
+
+def get_bound(name: str | Bound, **parameters: Any) -> Bound:
+    """Return a bound by its name.
+
+    Parameters
+    ----------
+    name : str or Bound
+        One of `list_bounds`. A bound is returned as it is, and then takes no parameters.
+    **parameters
+        The parameters of the bound, such as ``delta`` and ``constant``.
+
+    Returns
+    -------
+    Bound
+        The bound.
+
+    Examples
+    --------
+    >>> from certivote.bounds import get_bound
+    >>> get_bound("lacasse", delta=0.01)
+    LacasseBound(delta=0.01)
+    """
+    if isinstance(name, Bound):
+        if parameters:
+            raise ValueError(
+                f"a bound object has its parameters already, got {', '.join(parameters)} too."
+            )
+        return name
+    if not isinstance(name, str) or name not in _BOUNDS:
+        raise ValueError(f"bound must be one of {', '.join(_BOUNDS)}, got {name!r}.")
+    bound = _BOUNDS[name](**parameters)
+    bound._check_parameters()
+    return bound

@@ -1,0 +1,346 @@
+"""What every bound is: a value that holds with confidence 1 − δ, and its gradient."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from .._validation import check_choice, check_delta, check_distribution, check_number, check_prior
+from ..divergences import Inverse, weights_kl, xi
+from ..statistics import Moments, VoteStatistics
+
+__all__ = ["Bound", "Evaluation", "MomentBound", "PrintedSettings", "round_up"]
+
+# The rounding of moments, KL and a few dozen operations stays below this.
+_SLACK = 2e-12
+
+
+def round_up(value: float) -> float:
+    """Return `value` plus more than the rounding errors behind it, at most 1 if it was.
+
+    Parameters
+    ----------
+    value : float
+        A bound as computed.
+    """
+    raised = value * (1.0 + _SLACK) + _SLACK
+    return min(1.0, raised) if value <= 1.0 else raised
+
+
+class Evaluation(NamedTuple):
+    """A function of the moments and KL, with its partial derivatives.
+
+    Attributes
+    ----------
+    value : float
+        The value.
+    gibbs_risk, joint_error, disagreement, kl : float
+        The partial derivatives in r, e, d and KL.
+    """
+
+    value: float
+    gibbs_risk: float = 0.0
+    joint_error: float = 0.0
+    disagreement: float = 0.0
+    kl: float = 0.0
+
+
+class PrintedSettings(Protocol):
+    """What the objectives of the paper's algorithms need besides the bound itself."""
+
+    tolerance: float
+
+    def barrier(self, a: float) -> tuple[float, float]:
+        """Return the log-barrier extension at `a`, and its derivative."""
+
+    def inverse_upper(self, a: float, psi: float) -> Inverse:
+        """Return the upper inverse of kl by bisection, with its derivatives."""
+
+    def inverse_lower(self, a: float, psi: float) -> Inverse:
+        """Return the lower inverse of kl by bisection, with its derivatives."""
+
+
+class Bound(BaseEstimator, ABC):
+    """A certificate on the risk of a weighted majority vote.
+
+    A subclass says in class attributes what it is, and computes a value and a gradient. Parameters
+    are stored as they are given, and checked when they are used.
+
+    Parameters
+    ----------
+    delta : float, default=0.05
+        The probability that the certificate may fail, in (0, 1).
+    constant : {"maurer", "exact"}, default="maurer"
+        The constant of the change of measure: the published 2√m, or the smaller ξ(m).
+    """
+
+    name: ClassVar[str]
+    formula: ClassVar[str]
+    reference: ClassVar[str]
+    # What the statistics must offer: "moments", "joint" (e and d from the same examples), "rows".
+    needs: ClassVar[frozenset[str]] = frozenset({"moments"})
+
+    def __init__(self, delta: float = 0.05, constant: str = "maurer") -> None:
+        self.delta = delta
+        self.constant = constant
+
+    def _check_parameters(self) -> None:
+        check_delta(self.delta)
+        check_choice("constant", self.constant, ("maurer", "exact"))
+
+    def _log_constant(self, m: int) -> float:
+        """Return ``ln c₂(m)``."""
+        return math.log(2.0 * math.sqrt(m) if self.constant == "maurer" else xi(m))
+
+    def check_statistics(self, statistics: VoteStatistics) -> None:
+        """Refuse statistics that lack what this bound needs, by naming it.
+
+        Parameters
+        ----------
+        statistics : VoteStatistics
+            The statistics to look at.
+        """
+        offers = getattr(statistics, "offers", None)
+        if offers is None:
+            raise TypeError(
+                f"statistics must be a VoteStatistics, got {type(statistics).__name__}."
+            )
+        missing = self.needs - offers
+        if missing:
+            raise ValueError(
+                f"the bound {self.name!r} needs {', '.join(sorted(missing))}, which these "
+                f"statistics do not have (they have {', '.join(sorted(offers))})."
+            )
+
+    def _check(
+        self, statistics: VoteStatistics, weights: ArrayLike, prior: ArrayLike | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self._check_parameters()
+        self.check_statistics(statistics)
+        q = check_distribution("weights", weights, statistics.n_voters)
+        return q, check_prior(prior, statistics.n_voters, q)
+
+    def value(
+        self, statistics: VoteStatistics, weights: ArrayLike, prior: ArrayLike | None = None
+    ) -> float:
+        """Return the certificate for given weights, rounded up.
+
+        Parameters
+        ----------
+        statistics : VoteStatistics
+            What the certification sample says about the voters.
+        weights : array-like of shape (n,)
+            The weights of the voters. They may have been learned from the same sample.
+        prior : array-like of shape (n,), default=None
+            A distribution on the voters fixed without looking at the sample; uniform if None.
+
+        Returns
+        -------
+        float
+            With probability 1 − δ the vote's risk is at most this. Above 1 it says nothing.
+        """
+        q, p = self._check(statistics, weights, prior)
+        return self._value_and_gradient(statistics, q, p)[0]
+
+    def value_and_gradient(
+        self, statistics: VoteStatistics, weights: ArrayLike, prior: ArrayLike | None = None
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the certificate and its gradient in the weights.
+
+        Parameters
+        ----------
+        statistics, weights, prior
+            As in `value`.
+
+        Returns
+        -------
+        value : float
+            The certificate, as `value` gives it.
+        gradient : ndarray of shape (n,)
+            Its derivatives in the weights. Directions that leave the simplex are meaningful only
+            up to a constant.
+        """
+        q, p = self._check(statistics, weights, prior)
+        return self._value_and_gradient(statistics, q, p)
+
+    @abstractmethod
+    def evidence(
+        self, statistics: VoteStatistics, weights: ArrayLike, prior: ArrayLike | None = None
+    ) -> dict[str, Any]:
+        """Return what a third party needs, besides KL, to compute the value again.
+
+        Parameters
+        ----------
+        statistics, weights, prior
+            As in `value`.
+        """
+
+    @abstractmethod
+    def from_evidence(self, evidence: Mapping[str, Any], kl: float) -> float:
+        """Return the value from the evidence, and refuse evidence that is impossible.
+
+        Parameters
+        ----------
+        evidence : mapping
+            What `evidence` returned.
+        kl : float
+            The divergence of the weights from the prior.
+        """
+
+    @abstractmethod
+    def _value_and_gradient(
+        self, statistics: VoteStatistics, q: NDArray[np.float64], p: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Compute value and gradient of checked arguments."""
+
+    def _objective(
+        self, statistics: VoteStatistics, q: NDArray[np.float64], p: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return what a solver descends: the value, or more than 1 where that is flat at 1."""
+        return self._value_and_gradient(statistics, q, p)
+
+    def _printed_objective(
+        self,
+        statistics: VoteStatistics,
+        q: NDArray[np.float64],
+        p: NDArray[np.float64],
+        settings: PrintedSettings,
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return what the paper's algorithm for this bound descends."""
+        return self._value_and_gradient(statistics, q, p)
+
+
+class MomentBound(Bound):
+    """A bound that depends on the weights through r, e, d and KL only.
+
+    A subclass writes `_evaluate`, the value and four partial derivatives; the chain rule to the
+    weights is here. Where the value is flat at 1 it may write `_extend`, something above 1 to
+    descend instead, and `_evaluate_printed`, the objective of the paper's algorithm.
+    """
+
+    @abstractmethod
+    def _evaluate(self, moments: Moments, kl: float) -> Evaluation:
+        """Return the value, not yet rounded, and its partial derivatives."""
+
+    def _extend(self, moments: Moments, kl: float) -> Evaluation:
+        """Return an objective above 1, continuous with the value, where the value is 1."""
+        return self._evaluate(moments, kl)
+
+    def _evaluate_printed(
+        self, moments: Moments, kl: float, settings: PrintedSettings
+    ) -> Evaluation:
+        """Return the objective of the paper's algorithm."""
+        return self._evaluate(moments, kl)
+
+    def from_moments(
+        self, gibbs_risk: float, joint_error: float, kl: float, n_samples: int
+    ) -> float:
+        """Return the certificate from four numbers, rounded up.
+
+        Parameters
+        ----------
+        gibbs_risk, joint_error : float
+            The empirical r and e of the vote.
+        kl : float
+            The divergence of the weights from the prior.
+        n_samples : int
+            The size of the certification sample.
+
+        Returns
+        -------
+        float
+            With probability 1 − δ the vote's risk is at most this.
+        """
+        moments = Moments.from_scalars(gibbs_risk, joint_error, n_samples)
+        return self.from_evidence(moments.to_dict(), kl)
+
+    def evidence(
+        self, statistics: VoteStatistics, weights: ArrayLike, prior: ArrayLike | None = None
+    ) -> dict[str, Any]:
+        """Return the moments and their sizes: with KL, all that the value depends on.
+
+        Parameters
+        ----------
+        statistics, weights, prior
+            As in `value`.
+        """
+        return statistics.moments(weights).to_dict()
+
+    def from_evidence(self, evidence: Mapping[str, Any], kl: float) -> float:
+        """Return the certificate from the moments and KL, rounded up.
+
+        Parameters
+        ----------
+        evidence : mapping
+            What `evidence` returned.
+        kl : float
+            The divergence of the weights from the prior.
+        """
+        self._check_parameters()
+        kl = check_number("kl", kl, 0.0, math.inf)
+        return round_up(self._evaluate(Moments.from_dict(evidence), kl).value)
+
+    def _value_and_gradient(
+        self, statistics: VoteStatistics, q: NDArray[np.float64], p: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        moments, kl = statistics._moments(q), weights_kl(q, p)
+        evaluation = self._evaluate(moments, kl)
+        return round_up(evaluation.value), _chain_rule(evaluation, moments, q, p)
+
+    def _objective(
+        self, statistics: VoteStatistics, q: NDArray[np.float64], p: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        moments, kl = statistics._moments(q), weights_kl(q, p)
+        evaluation = self._evaluate(moments, kl)
+        if evaluation.value >= 1.0:
+            evaluation = self._extend(moments, kl)
+        return evaluation.value, _chain_rule(evaluation, moments, q, p)
+
+    def _printed_objective(
+        self,
+        statistics: VoteStatistics,
+        q: NDArray[np.float64],
+        p: NDArray[np.float64],
+        settings: PrintedSettings,
+    ) -> tuple[float, NDArray[np.float64]]:
+        moments, kl = statistics._moments(q), weights_kl(q, p)
+        evaluation = self._evaluate_printed(moments, kl, settings)
+        return evaluation.value, _chain_rule(evaluation, moments, q, p)
+
+
+def _chain_rule(
+    evaluation: Evaluation, moments: Moments, q: NDArray[np.float64], p: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the gradient in the weights from the partial derivatives."""
+    if evaluation.kl == 0.0:
+        gradient = np.zeros_like(q)
+    else:
+        gradient = (_log_ratio(q, p) + 1.0) * evaluation.kl
+    for partial, direction in (
+        (evaluation.gibbs_risk, moments.gibbs_gradient),
+        (evaluation.joint_error, moments.joint_gradient),
+        (evaluation.disagreement, moments.disagreement_gradient),
+    ):
+        if math.isinf(partial):
+            # The moment is 0 and can only rise, infinitely fast, with the voters that move it;
+            # against a KL that falls as fast where their weight is 0 (there it is NaN).
+            with np.errstate(invalid="ignore"):
+                gradient += np.where(direction == 0.0, 0.0, np.copysign(partial, direction))
+        elif partial != 0.0:
+            gradient += partial * direction
+    return gradient
+
+
+def _log_ratio(q: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ``ln(q/p)``: −∞ where a weight is 0, and 0 where the prior is too."""
+    if q.all() and p.all():
+        ratio: NDArray[np.float64] = np.log(q) - np.log(p)
+        return ratio
+    ratio = np.where(p > 0, -np.inf, 0.0)
+    support = q > 0
+    ratio[support] = np.log(q[support]) - np.log(p[support])
+    return ratio

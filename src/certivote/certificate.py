@@ -1,0 +1,520 @@
+"""What is certified, of what, on what evidence and under which assumptions."""
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._formatting import format_confidence, format_up
+from ._validation import check_count, check_distribution, check_number, check_prior
+from ._version import __version__
+from .bounds import Bound, get_bound
+from .divergences import kl_divergence
+from .solvers import Solver, minimize
+from .statistics import VoteStatistics, as_labels
+
+__all__ = ["Certificate", "CertificateError", "certify", "votes_sha256"]
+
+FORMAT = "certivote certificate"
+FORMAT_VERSION = 1
+
+ASSUMPTIONS = (
+    "The certification examples were drawn independently of each other, from the same distribution "
+    "as the examples to come.",
+    "The voters and the prior were fixed without looking at the certification examples.",
+    "The weights may have been learned from the certification examples in any way.",
+    "This is the only certificate that was asked for, or it was chosen without looking at the "
+    "others: the smallest of several holds only at the sum of their deltas.",
+)
+
+# A certificate is recomputed on other machines: sums may differ by this much, not more.
+_RECOMPUTATION = 1e-12
+_MOMENT_TOLERANCE = 1e-9
+
+
+class CertificateError(ValueError):
+    """A certificate that is malformed, or that does not hold up."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate:
+    """A bound on the risk of a weighted majority vote, with what it takes to check it.
+
+    Make one with `certify`.
+
+    Attributes
+    ----------
+    risk_bound : float
+        With probability `confidence` over the certification sample, the weighted hard vote errs on
+        a new example with probability at most this. At most 1.
+    bound : str
+        The name of the bound.
+    bound_parameters : dict
+        Its parameters, such as ``delta`` and ``constant``.
+    n_samples, n_voters : int
+        The number of certification examples and of voters.
+    kl : float
+        The divergence of the weights from the prior.
+    weights, prior : ndarray of shape (n_voters,)
+        The weights of the vote, and the prior.
+    evidence : dict
+        What the bound is computed from, besides `kl`.
+    statistics_sha256 : str
+        The SHA-256 of the counts: n_samples, the errors of each voter and of each pair.
+    votes_sha256 : str or None
+        The SHA-256 of the votes and labels, where one call saw them all.
+    provenance : dict
+        How the certification sample came about, where the library knows: the split, its seed.
+    assumptions : tuple of str
+        What must be true for the claim to hold.
+    certivote_version : str
+        The version of the library that made it.
+    """
+
+    risk_bound: float
+    bound: str
+    bound_parameters: dict[str, Any]
+    n_samples: int
+    n_voters: int
+    kl: float
+    weights: NDArray[np.float64]
+    prior: NDArray[np.float64]
+    evidence: dict[str, Any]
+    statistics_sha256: str
+    votes_sha256: str | None = None
+    provenance: dict[str, Any] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ASSUMPTIONS
+    certivote_version: str = field(default=__version__)
+
+    @property
+    def delta(self) -> float:
+        """The probability that the claim may fail."""
+        return float(self.bound_parameters["delta"])
+
+    @property
+    def confidence(self) -> float:
+        """``1 − delta``."""
+        return 1.0 - self.delta
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the certificate says nothing: every risk is at most 1."""
+        return self.risk_bound >= 1.0
+
+    @property
+    def gibbs_risk(self) -> float:
+        """The empirical Gibbs risk of the vote."""
+        return float(self.evidence["gibbs_risk"])
+
+    @property
+    def joint_error(self) -> float:
+        """The empirical joint error of the vote."""
+        return float(self.evidence["joint_error"])
+
+    @property
+    def disagreement(self) -> float:
+        """The empirical disagreement of the vote."""
+        return float(self.evidence["disagreement"])
+
+    @property
+    def claim(self) -> str:
+        """The claim in words, with the bound rounded up."""
+        return (
+            f"With {format_confidence(self.delta)} confidence, the weighted majority vote of "
+            f"these {self.n_voters} voters errs on a new example with probability at most "
+            f"{format_up(self.risk_bound)}."
+        )
+
+    def __str__(self) -> str:
+        """Return the claim and the figures behind it."""
+        constant = self.bound_parameters.get("constant")
+        lines = [
+            self.claim,
+            f"  bound         {self.bound}" + (f" (constant {constant!r})" if constant else ""),
+            f"  examples      {self.n_samples}",
+            f"  Gibbs risk    {self.gibbs_risk:.4f}",
+            f"  joint error   {self.joint_error:.4f}",
+            f"  disagreement  {self.disagreement:.4f}",
+            f"  KL            {self.kl:.4f}",
+            *(f"  {name.replace('_', ' '):13} {value}" for name, value in self.provenance.items()),
+        ]
+        if self.vacuous:
+            lines.insert(1, "  The certificate is vacuous: it says nothing about this vote.")
+        return "\n".join([*lines, "It assumes:", *(f"  - {text}" for text in self.assumptions)])
+
+    def __repr__(self) -> str:
+        """Return the main figures, the bound rounded up."""
+        return (
+            f"Certificate(risk_bound≤{format_up(self.risk_bound)}, "
+            f"confidence={format_confidence(self.delta)}, bound={self.bound!r}, "
+            f"n_samples={self.n_samples}, n_voters={self.n_voters})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain Python objects, as `to_json` writes them."""
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "certivote_version": self.certivote_version,
+            "claim": self.claim,
+            "risk_bound": self.risk_bound,
+            "bound": self.bound,
+            "bound_parameters": dict(self.bound_parameters),
+            "n_samples": self.n_samples,
+            "n_voters": self.n_voters,
+            "kl": self.kl,
+            "evidence": dict(self.evidence),
+            "weights": self.weights.tolist(),
+            "prior": self.prior.tolist(),
+            "statistics_sha256": self.statistics_sha256,
+            "votes_sha256": self.votes_sha256,
+            "provenance": dict(self.provenance),
+            "assumptions": list(self.assumptions),
+        }
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Write the certificate to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path-like, default=None
+            Where to write it; nowhere if None.
+
+        Returns
+        -------
+        str
+            What is written. The schema is `certificate.schema.json` in the package.
+        """
+        text = json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+        if path is not None:
+            target = Path(path)
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    file.write(text)
+                os.chmod(temporary, 0o644)
+                os.replace(temporary, target)
+            except BaseException:
+                os.unlink(temporary)
+                raise
+        return text
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Certificate":
+        """Return the certificate that `to_dict` wrote, and refuse an impossible one.
+
+        Parameters
+        ----------
+        fields : mapping
+            What `to_dict` returned.
+        """
+        if not isinstance(fields, Mapping):
+            raise CertificateError("a certificate must be a JSON object.")
+        if fields.get("format") != FORMAT:
+            raise CertificateError(f"format must be {FORMAT!r}, got {fields.get('format')!r}.")
+        if fields.get("format_version") != FORMAT_VERSION:
+            raise CertificateError(
+                f"format_version must be {FORMAT_VERSION}, got {fields.get('format_version')!r}: "
+                "this certificate was written by another version of certivote."
+            )
+        missing = sorted(_FIELDS - set(fields))
+        if missing:
+            raise CertificateError(f"the certificate lacks {', '.join(missing)}.")
+        unknown = sorted(set(fields) - _FIELDS)
+        if unknown:
+            raise CertificateError(f"the certificate has unknown fields: {', '.join(unknown)}.")
+        try:
+            certificate = _read_fields(fields)
+        except CertificateError:
+            raise
+        except ValueError as error:
+            raise CertificateError(str(error)) from error
+        if fields["claim"] != certificate.claim:
+            raise CertificateError(
+                f"claim must say what the numbers say, {certificate.claim!r}, "
+                f"got {fields['claim']!r}."
+            )
+        return certificate
+
+    @classmethod
+    def from_json(cls, path: str | os.PathLike[str]) -> "Certificate":
+        """Read a certificate from a file, and refuse an impossible one.
+
+        Parameters
+        ----------
+        path : path-like
+            The file that `to_json` wrote.
+
+        Returns
+        -------
+        Certificate
+            The certificate, well formed but not verified: see `verify`.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+            fields = json.loads(text, parse_constant=_refuse_constant)
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise CertificateError(f"{path} is not a JSON file: {error}.") from error
+        return cls.from_dict(fields)
+
+    def verify(
+        self,
+        votes: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        statistics: VoteStatistics | None = None,
+    ) -> None:
+        """Recompute the certificate, and raise `CertificateError` if it does not hold up.
+
+        Parameters
+        ----------
+        votes : array-like of shape (n_samples, n_voters), default=None
+            The votes on the certification examples. Without them, or `statistics`, only the
+            arithmetic is checked: KL from the weights and the prior, the bound from the evidence.
+        y : array-like of shape (n_samples,), default=None
+            The true labels.
+        statistics : VoteStatistics, default=None
+            The counts of the certification sample, instead of votes and labels.
+        """
+        if (votes is None) != (y is None):
+            raise ValueError("votes and y must be given together.")
+        if votes is not None and statistics is not None:
+            raise ValueError("give either votes and y or statistics, not both.")
+        self._verify_arithmetic()
+        if votes is not None and y is not None:
+            if self.votes_sha256 not in (None, votes_sha256(votes, y)):
+                raise CertificateError("the votes and labels are not those that were certified.")
+            statistics = VoteStatistics.from_votes(votes, y)
+        if statistics is not None:
+            self._verify_statistics(statistics)
+
+    def _bound(self) -> Bound:
+        return get_bound(self.bound, **self.bound_parameters)
+
+    def _require(self, name: str, claimed: float, computed: float, tolerance: float) -> None:
+        if abs(claimed - computed) > tolerance * max(1.0, abs(computed)):
+            raise CertificateError(f"{name} is claimed to be {claimed!r}, but is {computed!r}.")
+
+    def _require_bound(self, computed: float) -> None:
+        if min(1.0, computed) - self.risk_bound > _RECOMPUTATION:
+            raise CertificateError(
+                f"risk_bound is claimed to be {self.risk_bound!r}, but the evidence supports no "
+                f"less than {min(1.0, computed)!r}."
+            )
+
+    def _verify_arithmetic(self) -> None:
+        self._require("kl", self.kl, kl_divergence(self.weights, self.prior), _MOMENT_TOLERANCE)
+        computed = kl_divergence(self.weights, self.prior)
+        self._require_bound(self._bound().from_evidence(self.evidence, computed))
+
+    def _verify_statistics(self, statistics: VoteStatistics) -> None:
+        if statistics.sha256 != self.statistics_sha256:
+            raise CertificateError("the counts are not those that were certified.")
+        for name in ("n_samples", "n_voters"):
+            self._require(name, getattr(self, name), getattr(statistics, name), 0.0)
+        bound = self._bound()
+        computed = bound.evidence(statistics, self.weights, self.prior)
+        for name, value in computed.items():
+            self._require(name, self.evidence[name], value, _MOMENT_TOLERANCE)
+        self._require_bound(bound.value(statistics, self.weights, self.prior))
+
+
+_FIELDS = frozenset(
+    {"format", "format_version", "claim", "certivote_version"}
+    | set(Certificate.__dataclass_fields__)
+)
+
+
+def _refuse_constant(name: str) -> float:
+    raise CertificateError(f"a certificate holds finite numbers only, got {name}.")
+
+
+def _read_sha256(name: str, value: object) -> str:
+    if not isinstance(value, str) or len(value) != 64 or set(value) - set("0123456789abcdef"):
+        raise CertificateError(f"{name} must be 64 hexadecimal digits, got {value!r}.")
+    return value
+
+
+def _read_fields(fields: Mapping[str, Any]) -> Certificate:
+    """Return a certificate with every field checked by itself and against the others."""
+    for name in ("bound_parameters", "evidence", "provenance"):
+        if not isinstance(fields[name], dict):
+            raise CertificateError(f"{name} must be an object, got {fields[name]!r}.")
+    texts = fields["assumptions"]
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise CertificateError(f"assumptions must be a list of texts, got {texts!r}.")
+    if not isinstance(fields["certivote_version"], str):
+        raise CertificateError("certivote_version must be a text.")
+    if not isinstance(fields["bound"], str):
+        raise CertificateError(f"bound must be a text, got {fields['bound']!r}.")
+    bound_class = type(get_bound(fields["bound"]))
+    expected = set(bound_class().get_params(deep=False))
+    if set(fields["bound_parameters"]) != expected:
+        raise CertificateError(
+            f"bound_parameters must be {', '.join(sorted(expected))}, "
+            f"got {', '.join(sorted(fields['bound_parameters'])) or 'none'}."
+        )
+    bound = get_bound(fields["bound"], **fields["bound_parameters"])
+    n_voters = check_count("n_voters", fields["n_voters"])
+    n_samples = check_count("n_samples", fields["n_samples"])
+    weights = check_distribution("weights", fields["weights"], n_voters)
+    prior = check_distribution("prior", fields["prior"], n_voters)
+    check_prior(prior, n_voters, weights)
+    kl = check_number("kl", fields["kl"], 0.0, math.inf)
+    bound.from_evidence(fields["evidence"], kl)
+    if fields["evidence"].get("gibbs_size", n_samples) != n_samples:
+        raise CertificateError(
+            f"n_samples must be the gibbs_size of the evidence, got {n_samples} and "
+            f"{fields['evidence']['gibbs_size']}."
+        )
+    votes_digest = fields["votes_sha256"]
+    return Certificate(
+        risk_bound=check_number("risk_bound", fields["risk_bound"], 0.0, 1.0),
+        bound=fields["bound"],
+        bound_parameters=dict(fields["bound_parameters"]),
+        n_samples=n_samples,
+        n_voters=n_voters,
+        kl=kl,
+        weights=weights,
+        prior=prior,
+        evidence=dict(fields["evidence"]),
+        statistics_sha256=_read_sha256("statistics_sha256", fields["statistics_sha256"]),
+        votes_sha256=None if votes_digest is None else _read_sha256("votes_sha256", votes_digest),
+        provenance=dict(fields["provenance"]),
+        assumptions=tuple(texts),
+        certivote_version=fields["certivote_version"],
+    )
+
+
+def votes_sha256(votes: ArrayLike, y: ArrayLike) -> str:
+    """Return a SHA-256 of votes and labels that does not depend on how they are stored.
+
+    Whole numbers are hashed as the narrowest integers that hold them all, whatever their type;
+    other numbers as 64-bit floats; the rest as text.
+
+    Parameters
+    ----------
+    votes : array-like of shape (m, n)
+        Predicted labels.
+    y : array-like of shape (m,)
+        True labels.
+    """
+    digest = hashlib.sha256(b"certivote votes 1")
+    for name, labels, ndim in (("votes", votes, 2), ("y", y, 1)):
+        array = as_labels(name, labels, ndim)
+        digest.update(np.array(array.shape, dtype="<i8").tobytes())
+        digest.update(_canonical(array))
+    return digest.hexdigest()
+
+
+def _canonical(array: NDArray[Any]) -> bytes:
+    if array.dtype.kind == "b":
+        array = array.astype(np.int8)
+    if array.dtype.kind == "f" and bool(np.all((np.trunc(array) == array) & (abs(array) < 2**53))):
+        array = array.astype(np.int64)
+    if array.dtype.kind in "iu":
+        smallest, largest = int(array.min()), int(array.max())
+        for size in (1, 2, 4, 8):
+            limit = 2 ** (8 * size - 1)
+            if -limit <= smallest and largest < limit:
+                return f"i{size}".encode() + array.astype(f"<i{size}").tobytes()
+    if array.dtype.kind == "f":
+        return b"f8" + array.astype("<f8").tobytes()
+    texts = (str(label).encode() for label in array.flat)
+    return b"text" + b"".join(len(text).to_bytes(8, "little") + text for text in texts)
+
+
+def certify(
+    votes: ArrayLike | VoteStatistics,
+    y: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    bound: str | Bound = "lacasse",
+    delta: float | None = None,
+    prior: ArrayLike | None = None,
+    *,
+    solver: str | Solver = "lbfgs",
+    random_state: int | np.random.RandomState | None = 0,
+) -> Certificate:
+    """Certify the risk of a weighted majority vote, and learn its weights if none are given.
+
+    Parameters
+    ----------
+    votes : array-like of shape (m, n) or VoteStatistics
+        The label that each voter predicts for each certification example; or statistics of such
+        votes, and then no `y`. The voters must not have seen these examples.
+    y : array-like of shape (m,), default=None
+        The true labels.
+    weights : array-like of shape (n,), default=None
+        The weights of the voters. If None, those with the smallest certificate are found.
+    bound : str or Bound, default="lacasse"
+        The bound, by name or as an object with its settings.
+    delta : float, default=None
+        The probability that the certificate may fail: 0.05 if None. A bound object has its own.
+    prior : array-like of shape (n,), default=None
+        A distribution on the voters fixed without looking at these examples; uniform if None.
+    solver : str or Solver, default="lbfgs"
+        How the weights are found.
+    random_state : int, RandomState or None, default=0
+        The seed of what is random in the solver.
+
+    Returns
+    -------
+    Certificate
+        The claim, with all that is needed to check it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from certivote import certify
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(2, size=2000)
+    >>> votes = np.where(rng.random((2000, 50)) < 0.2, 1 - y[:, None], y[:, None])
+    >>> certificate = certify(votes, y)
+    >>> certificate
+    Certificate(risk_bound≤0.2031, confidence=95%, bound='lacasse', n_samples=2000, n_voters=50)
+    >>> certificate.verify(votes, y)
+    """
+    if not isinstance(bound, Bound):
+        chosen = get_bound(bound, delta=0.05 if delta is None else delta)
+    elif delta in (None, bound.delta):
+        chosen = bound
+    else:
+        raise ValueError(f"delta is {delta!r}, but the bound object has {bound.delta!r}.")
+    if isinstance(votes, VoteStatistics):
+        if y is not None:
+            raise ValueError("y must be None when votes are statistics, which know the errors.")
+        statistics, digest = votes, None
+    else:
+        if y is None:
+            raise ValueError("y must be the true labels of these votes, got None.")
+        statistics, digest = VoteStatistics.from_votes(votes, y), votes_sha256(votes, y)
+    n = statistics.n_voters
+    if weights is None:
+        q = minimize(chosen, statistics, prior, solver=solver, random_state=random_state).weights
+    else:
+        q = check_distribution("weights", weights, n)
+    p = check_prior(prior, n, q)
+    return Certificate(
+        risk_bound=min(1.0, chosen.value(statistics, q, p)),
+        bound=chosen.name,
+        bound_parameters={
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in chosen.get_params(deep=False).items()
+        },
+        n_samples=statistics.n_samples,
+        n_voters=n,
+        kl=kl_divergence(q, p),
+        weights=q,
+        prior=p,
+        evidence=chosen.evidence(statistics, q, p),
+        statistics_sha256=statistics.sha256,
+        votes_sha256=digest,
+    )

@@ -1,0 +1,363 @@
+"""Divergences between distributions, their inverses, and the constants of PAC-Bayes bounds.
+
+Everything here works on Python floats. Whatever feeds a certificate is rounded outwards: an upper
+inverse is never below the true value, a lower inverse never above it.
+"""
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._validation import check_count, check_distribution
+
+__all__ = [
+    "Inverse",
+    "binary_kl",
+    "kl_divergence",
+    "kl_inverse_lower",
+    "kl_inverse_lower_with_derivatives",
+    "kl_inverse_upper",
+    "kl_inverse_upper_with_derivatives",
+    "trinomial_kl",
+    "weights_kl",
+    "xi",
+]
+
+_EPS = 2.0**-52
+# Rounding of the few operations behind an inverse, in units of the last place.
+_ULPS = 16
+
+
+def _check_probability(name: str, value: float) -> float:
+    value = float(value)
+    if not 0.0 <= value <= 1.0:
+        raise ValueError(f"{name} must be in [0, 1], got {value!r}.")
+    return value
+
+
+def _check_nonnegative(name: str, value: float) -> float:
+    value = float(value)
+    if not value >= 0.0:
+        raise ValueError(f"{name} must be non-negative, got {value!r}.")
+    return value
+
+
+def _surprise(a: float, b: float, shift: float) -> float:
+    """``a ln(a/b)``, accurate for small ``shift = b − a``."""
+    if a == 0.0:
+        return 0.0
+    if b <= 0.0:
+        return math.inf
+    return -a * math.log1p(shift / a) if abs(shift) < 0.5 * a else a * math.log(a / b)
+
+
+def binary_kl(a: float, b: float) -> float:
+    """Return ``kl(a‖b) = a ln(a/b) + (1−a) ln((1−a)/(1−b))``.
+
+    Parameters
+    ----------
+    a, b : float
+        Probabilities of success of two Bernoulli distributions.
+
+    Returns
+    -------
+    float
+        The divergence in nats; infinite where `b` excludes what `a` allows.
+
+    Examples
+    --------
+    >>> from certivote.divergences import binary_kl
+    >>> round(binary_kl(0.5, 0.25), 12)
+    0.143841036226
+    >>> binary_kl(0.1, 0.0)
+    inf
+    """
+    a, b = _check_probability("a", a), _check_probability("b", b)
+    return max(0.0, _surprise(a, b, b - a) + _surprise(1.0 - a, 1.0 - b, a - b))
+
+
+def trinomial_kl(a1: float, a2: float, b1: float, b2: float) -> float:
+    """Return the divergence between two distributions on three outcomes.
+
+    ``kl₃(a₁, a₂‖b₁, b₂) = Σᵢ aᵢ ln(aᵢ/bᵢ)`` with ``a₃ = 1 − a₁ − a₂`` and ``b₃ = 1 − b₁ − b₂``.
+
+    Parameters
+    ----------
+    a1, a2, b1, b2 : float
+        Probabilities of the first two outcomes: both voters err, exactly one errs.
+
+    Returns
+    -------
+    float
+        The divergence in nats.
+
+    Examples
+    --------
+    >>> from certivote.divergences import binary_kl, trinomial_kl
+    >>> trinomial_kl(0.2, 0.0, 0.3, 0.0) == binary_kl(0.2, 0.3)
+    True
+    """
+    for name, value in (("a1", a1), ("a2", a2), ("b1", b1), ("b2", b2)):
+        _check_probability(name, value)
+    for name, total in (("a1 + a2", a1 + a2), ("b1 + b2", b1 + b2)):
+        if total > 1.0 + 4 * _EPS:
+            raise ValueError(f"{name} must be at most 1, got {total!r}.")
+    a3, b3 = max(0.0, 1.0 - a1 - a2), max(0.0, 1.0 - b1 - b2)
+    shift3 = (a1 - b1) + (a2 - b2)
+    divergence = _surprise(a1, b1, b1 - a1) + _surprise(a2, b2, b2 - a2) + _surprise(a3, b3, shift3)
+    return max(0.0, divergence)
+
+
+def _gap(a: float, c: float, psi: float) -> float:
+    """Return the t in [0, c] with ``kl(a‖a+t) = psi``, where ``c = 1 − a``.
+
+    In the variable ``u = −ln(1 − t/c)`` the divergence is ``c u − a ln(1 + t/a)``: convex,
+    increasing, and linear far out, so that Newton's method started above the root comes down to it
+    monotonically, for the smallest psi as for the largest.
+    """
+    if c == 0.0 or psi == 0.0:
+        return 0.0
+    if a == 0.0:
+        return -math.expm1(-psi)
+    # Two upper bounds of the root: kl(a‖a+t) ≥ t²/(2(a+t)), and a + t ≤ 1.
+    t = psi + math.sqrt(psi * (psi + 2.0 * a))
+    u = (psi - a * math.log(a)) / c
+    if t < c:
+        u = min(u, -math.log1p(-t / c))
+    for _ in range(100):
+        t = -c * math.expm1(-u)
+        slope = t / (a + t)
+        if slope == 0.0:  # u underflowed: the root is not distinguishable from 0
+            break
+        step = (c * u - a * math.log1p(t / a) - psi) / slope
+        u -= step
+        if abs(step) <= 1e-10 * u:
+            break
+    return -c * math.expm1(-u)
+
+
+def _upper_end(a: float, gap: float) -> float:
+    return min(1.0, (a + gap) * (1.0 + _ULPS * _EPS))
+
+
+def _lower_end(a: float, gap: float) -> float:
+    return max(0.0, a * (1.0 - _ULPS * _EPS) - gap)
+
+
+def kl_inverse_upper(a: float, psi: float) -> float:
+    """Return ``max{b : kl(a‖b) ≤ psi}``, rounded up.
+
+    Parameters
+    ----------
+    a : float
+        An observed frequency.
+    psi : float
+        The divergence allowed.
+
+    Returns
+    -------
+    float
+        Never below the true value, and within 1e-12 of it.
+
+    Examples
+    --------
+    >>> from certivote.divergences import kl_inverse_upper
+    >>> round(kl_inverse_upper(0.1, 0.05), 6)
+    0.220079
+    >>> kl_inverse_upper(1.0, 0.3)
+    1.0
+    """
+    a, psi = _check_probability("a", a), _check_nonnegative("psi", psi)
+    return _upper_end(a, _gap(a, 1.0 - a, psi))
+
+
+def kl_inverse_lower(a: float, psi: float) -> float:
+    """Return ``min{b : kl(a‖b) ≤ psi}``, rounded down.
+
+    Parameters
+    ----------
+    a : float
+        An observed frequency.
+    psi : float
+        The divergence allowed.
+
+    Returns
+    -------
+    float
+        Never above the true value, and within 1e-12 of it.
+
+    Examples
+    --------
+    >>> from certivote.divergences import kl_inverse_lower
+    >>> round(kl_inverse_lower(0.1, 0.05), 6)
+    0.031278
+    >>> kl_inverse_lower(0.0, 0.3)
+    0.0
+    """
+    a, psi = _check_probability("a", a), _check_nonnegative("psi", psi)
+    return _lower_end(a, _gap(1.0 - a, a, psi))
+
+
+class Inverse(NamedTuple):
+    """An inverse of kl with its partial derivatives.
+
+    Attributes
+    ----------
+    value : float
+        The inverse, rounded outwards.
+    frequency : float
+        Its derivative in the observed frequency.
+    psi : float
+        Its derivative in the divergence allowed.
+    """
+
+    value: float
+    frequency: float
+    psi: float
+
+
+def _derivatives(a: float, c: float, gap: float, psi: float) -> tuple[float, float]:
+    """Return the derivatives in a and psi of ``a + gap``, where ``c = 1 − a``.
+
+    With ``A = c/(c−t)`` and ``B = a/(a+t)`` they are ``ln(A/B)/(A−B)`` and ``1/(A−B)``, and
+    ``A − B = t/((c−t)(a+t))`` without cancellation.
+    """
+    if psi == 0.0:
+        return 1.0, math.inf
+    if gap >= c:
+        return 0.0, 0.0
+    spread = (c - gap) * (a + gap) / gap
+    if a == 0.0:
+        return math.inf, spread
+    return (math.log1p(gap / a) - math.log1p(-gap / c)) * spread, spread
+
+
+def kl_inverse_upper_with_derivatives(a: float, psi: float) -> Inverse:
+    """Return `kl_inverse_upper` with its derivatives in `a` and `psi`.
+
+    Parameters
+    ----------
+    a : float
+        An observed frequency. At 0 the derivative in it is infinite.
+    psi : float
+        The divergence allowed. At 0 the derivative in it is infinite.
+
+    Returns
+    -------
+    Inverse
+        The value and the two derivatives.
+
+    Examples
+    --------
+    >>> from certivote.divergences import kl_inverse_upper_with_derivatives
+    >>> [round(x, 4) for x in kl_inverse_upper_with_derivatives(0.1, 0.05)]
+    [0.2201, 1.3323, 1.4294]
+    """
+    a, psi = _check_probability("a", a), _check_nonnegative("psi", psi)
+    gap = _gap(a, 1.0 - a, psi)
+    return Inverse(_upper_end(a, gap), *_derivatives(a, 1.0 - a, gap, psi))
+
+
+def kl_inverse_lower_with_derivatives(a: float, psi: float) -> Inverse:
+    """Return `kl_inverse_lower` with its derivatives in `a` and `psi`.
+
+    Parameters
+    ----------
+    a : float
+        An observed frequency. At 1 the derivative in it is infinite.
+    psi : float
+        The divergence allowed. At 0 the derivative in it is infinite.
+
+    Returns
+    -------
+    Inverse
+        The value and the two derivatives.
+
+    Examples
+    --------
+    >>> from certivote.divergences import kl_inverse_lower_with_derivatives
+    >>> [round(x, 4) for x in kl_inverse_lower_with_derivatives(0.1, 0.05)]
+    [0.0313, 0.5449, -0.4409]
+    """
+    a, psi = _check_probability("a", a), _check_nonnegative("psi", psi)
+    gap = _gap(1.0 - a, a, psi)  # kl⁻(a|ψ) = 1 − kl⁺(1−a|ψ)
+    frequency, spread = _derivatives(1.0 - a, a, gap, psi)
+    return Inverse(_lower_end(a, gap), frequency, -spread)
+
+
+def kl_divergence(posterior: ArrayLike, prior: ArrayLike) -> float:
+    """Return ``KL(q‖p) = Σⱼ qⱼ ln(qⱼ/pⱼ)``.
+
+    Parameters
+    ----------
+    posterior, prior : array-like of shape (n,)
+        Two distributions on the same voters.
+
+    Returns
+    -------
+    float
+        The divergence in nats; infinite if a voter has weight and no prior.
+
+    Examples
+    --------
+    >>> from certivote.divergences import kl_divergence
+    >>> kl_divergence([1.0, 0.0], [0.5, 0.5])
+    0.6931471805599453
+    >>> kl_divergence([0.5, 0.5], [1.0, 0.0])
+    inf
+    """
+    q = check_distribution("posterior", posterior, np.size(posterior))
+    return weights_kl(q, check_distribution("prior", prior, q.size))
+
+
+def weights_kl(q: NDArray[np.float64], p: NDArray[np.float64]) -> float:
+    """Return `kl_divergence` of distributions that have been checked.
+
+    Parameters
+    ----------
+    q, p : ndarray of shape (n,)
+        Two distributions.
+    """
+    support = q > 0.0
+    if np.any(p[support] == 0.0):
+        return math.inf
+    q, p = q[support], p[support]
+    return max(0.0, float(q @ (np.log(q) - np.log(p))))
+
+
+@lru_cache(maxsize=256)
+def xi(m: int) -> float:
+    """Return ``ξ(m) = Σₖ C(m,k) (k/m)ᵏ (1−k/m)ᵐ⁻ᵏ``, rounded up.
+
+    Up to a million by the series ``1 + Σ_{k≥1} m!/((m−k)! mᵏ)``, of which some 9√m terms count,
+    with a bound of the rest. Beyond, by ``√(πm/2) e^{1/(12m)} + ⅔``: the series is
+    ``1 + m! eᵐ/(2mᵐ) − θ`` with Ramanujan's ``θ > ⅓`` (Szegő 1928), and Stirling's formula with
+    Robbins' remainder bounds the factorial. There it exceeds ξ by less than ``1/(30 m)``.
+
+    Parameters
+    ----------
+    m : int
+        The size of the sample.
+
+    Returns
+    -------
+    float
+        Never below ξ(m), and at most a relative 1e-9 above it.
+
+    Examples
+    --------
+    >>> from certivote.divergences import xi
+    >>> round(xi(1), 9), round(xi(2), 9), round(xi(1000), 6)
+    (2.0, 2.5, 40.303213)
+    """
+    m = check_count("m", m)
+    if m > 1_000_000:
+        return (math.sqrt(math.pi * m / 2) * math.exp(1 / (12 * m)) + 2 / 3) * (1 + 16 * _EPS)
+    n_terms = min(m, math.ceil(9 * math.sqrt(m)) + 1)
+    terms = np.cumprod(1.0 - np.arange(n_terms) / m)
+    # Beyond the last term the ratio of neighbours is at most 1 − n_terms/m.
+    rest = float(terms[-1]) * (m / n_terms - 1.0)
+    return (1.0 + float(terms.sum()) + rest) * (1.0 + 4 * n_terms * _EPS)

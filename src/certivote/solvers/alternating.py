@@ -1,0 +1,84 @@
+"""The published minimisation of the tandem bound: the trade-off and the weights in turn."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize as scipy_minimize
+
+from .._validation import check_positive
+from ..bounds.base import _chain_rule
+from ..bounds.kl_inverse import OneMomentBound
+from ..divergences import weights_kl
+from .base import Problem, Solver, through_softmax
+
+__all__ = ["Alternating"]
+
+
+class Alternating(Solver):
+    """Minimise a relaxation of the bound in λ and in the weights in turn.
+
+    For the tandem bound, ``4(e_S/(1−λ/2) + (2KL + ln(c₂(m)/δ))/(λ(1−λ/2)m))``: λ in closed form for
+    fixed weights, then the weights for fixed λ, a convex problem. The relaxation is above the bound
+    itself, whose value is what is returned. It works for every bound with `relaxed` and
+    `best_trade_off`: ``tandem`` and ``gibbs``.
+
+    Parameters
+    ----------
+    tol : float, default=1e-9
+        It stops when one turn lowers the relaxation by less than this.
+    max_iter : int, default=100
+        The largest number of turns.
+
+    References
+    ----------
+    A. Masegosa, S. Lorenzen, C. Igel and Y. Seldin, "Second Order PAC-Bayesian Bounds for the
+    Weighted Majority Vote", NeurIPS 2020, arXiv:2007.13532.
+
+    Examples
+    --------
+    >>> from certivote import VoteStatistics, minimize
+    >>> from certivote.bounds import get_bound
+    >>> s = VoteStatistics.from_losses([[0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0, 0]] * 100)
+    >>> minimize(get_bound("tandem"), s, solver="alternating").converged
+    True
+    """
+
+    name = "alternating"
+
+    def __init__(self, tol: float = 1e-9, max_iter: int = 100) -> None:
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _check_settings(self) -> None:
+        check_positive("tol", self.tol)
+        check_positive("max_iter", self.max_iter, integer=True)
+
+    def _solve(
+        self, problem: Problem, random_state: int | np.random.RandomState | None
+    ) -> tuple[NDArray[np.float64], bool, str]:
+        bound, statistics, prior = problem.bound, problem.statistics, problem.prior
+        if not isinstance(bound, OneMomentBound):
+            raise ValueError(
+                "solver 'alternating' needs a bound with relaxed and best_trade_off, such as "
+                f"'tandem' or 'gibbs', got {bound.name!r}."
+            )
+
+        def relaxed(logits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            q = problem.weights(logits)
+            moments = statistics._moments(q)
+            evaluation = bound.relaxed(moments, weights_kl(q, prior), trade_off)
+            gradient = _chain_rule(evaluation, moments, q, prior)
+            return evaluation.value, through_softmax(q, gradient)
+
+        logits, previous = np.zeros(prior.size), np.inf
+        for _ in range(self.max_iter):
+            q = problem.weights(logits)
+            trade_off = bound.best_trade_off(statistics._moments(q), weights_kl(q, prior))
+            run = scipy_minimize(
+                relaxed, logits, jac=True, method="L-BFGS-B", options={"gtol": 1e-9, "ftol": 1e-15}
+            )
+            logits = run.x
+            problem.record(bound._objective(statistics, problem.weights(logits), prior)[0])
+            if previous - run.fun < self.tol:
+                return problem.weights(logits), True, f"a turn lowered it by less than {self.tol}"
+            previous = run.fun
+        return problem.weights(logits), False, f"{self.max_iter} turns done"

@@ -1,0 +1,178 @@
+"""What every solver is: settings, and a way down a bound over the simplex."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from .._threads import one_blas_thread
+from .._validation import check_prior
+from ..bounds.base import Bound
+from ..statistics import VoteStatistics
+
+__all__ = ["Callback", "MinimizeResult", "Problem", "Solver", "softmax"]
+
+Callback = Callable[[int, float], object]
+
+
+@dataclass(frozen=True, eq=False)
+class MinimizeResult:
+    """What a solver found.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n,)
+        The best weights met.
+    value : float
+        The certificate at these weights: valid whether or not the solver converged.
+    n_iter : int
+        The number of iterations, over all starts.
+    converged : bool
+        Whether the solver's own criterion was met.
+    message : str
+        Why it stopped.
+    history : list of float
+        The objective at each iteration: the certificate, or more than 1 where that is flat at 1.
+    """
+
+    weights: NDArray[np.float64] = field(repr=False)
+    value: float
+    n_iter: int
+    converged: bool
+    message: str
+    history: list[float] = field(repr=False)
+
+
+class Problem:
+    """A bound on given statistics, over the voters that the prior allows.
+
+    Points are logits relative to the prior: ``q ∝ p·exp(logits)``, so that 0 is the prior.
+
+    Parameters
+    ----------
+    bound : Bound
+        What to minimise.
+    statistics : VoteStatistics
+        What it is computed from.
+    prior : ndarray of shape (n,)
+        The prior.
+    callback : callable, default=None
+        Called as ``callback(iteration, value)`` after each iteration.
+    """
+
+    def __init__(
+        self,
+        bound: Bound,
+        statistics: VoteStatistics,
+        prior: NDArray[np.float64],
+        callback: Callback | None = None,
+    ) -> None:
+        self.bound = bound
+        self.statistics = statistics
+        self.prior = prior
+        self.callback = callback
+        self.history: list[float] = []
+        with np.errstate(divide="ignore"):
+            self.log_prior = np.log(prior)
+
+    def weights(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights at some logits."""
+        return softmax(self.log_prior + logits)
+
+    def logits(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return logits at which the weights are nearly these; a weight of 0 becomes a tiny one."""
+        allowed = self.prior > 0
+        logits = np.zeros_like(weights)
+        logits[allowed] = np.log(np.maximum(weights[allowed], 1e-12)) - self.log_prior[allowed]
+        return logits
+
+    def objective(self, logits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the bound's objective and its gradient in the logits."""
+        q = self.weights(logits)
+        value, gradient = self.bound._objective(self.statistics, q, self.prior)
+        return value, through_softmax(q, gradient)
+
+    def record(self, value: float) -> None:
+        """Note the objective after an iteration, and tell the callback."""
+        self.history.append(value)
+        if self.callback is not None:
+            self.callback(len(self.history), value)
+
+
+class Solver(BaseEstimator, ABC):
+    """An algorithm that minimises a bound over the simplex.
+
+    A subclass stores its settings, and writes `_solve`. It knows no bound by name.
+    """
+
+    name: ClassVar[str]
+
+    def solve(
+        self,
+        bound: Bound,
+        statistics: VoteStatistics,
+        prior: ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        callback: Callback | None = None,
+    ) -> MinimizeResult:
+        """Minimise a bound; see `certivote.minimize`.
+
+        Parameters
+        ----------
+        bound, statistics, prior, random_state, callback
+            As in `certivote.minimize`.
+        """
+        self._check_settings()
+        bound._check_parameters()
+        bound.check_statistics(statistics)
+        p = check_prior(prior, statistics.n_voters)
+        problem = Problem(bound, statistics, p, callback)
+        with one_blas_thread():
+            weights, converged, message = self._solve(problem, random_state)
+            value = bound.value(statistics, weights, p)
+        if not converged:
+            warnings.warn(
+                f"the solver {self.name!r} stopped before it converged ({message}). The "
+                "certificate is valid, but a smaller one may exist.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return MinimizeResult(
+            weights, value, len(problem.history), converged, message, problem.history
+        )
+
+    def _check_settings(self) -> None:
+        """Refuse settings that make no sense."""
+
+    @abstractmethod
+    def _solve(
+        self, problem: Problem, random_state: int | np.random.RandomState | None
+    ) -> tuple[NDArray[np.float64], bool, str]:
+        """Return the best weights, whether the criterion was met, and why it stopped."""
+
+
+def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ``exp(logits)``, normalised.
+
+    Parameters
+    ----------
+    logits : ndarray of shape (n,)
+        Any numbers, or −∞.
+    """
+    q: NDArray[np.float64] = np.exp(logits - logits.max())
+    q /= q.sum()
+    return q
+
+
+def through_softmax(q: NDArray[np.float64], gradient: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the gradient in the logits from that in the weights ``q = softmax(logits)``."""
+    if not q.all():
+        gradient = np.where(q > 0, gradient, 0.0)
+    chained: NDArray[np.float64] = q * (gradient - float(q @ gradient))
+    return chained

@@ -1,0 +1,137 @@
+"""The default solver: quasi-Newton on the certificate's true gradient, from several starts."""
+
+import math
+from collections.abc import Iterator
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import OptimizeResult
+from scipy.optimize import minimize as scipy_minimize
+from sklearn.utils import check_random_state
+
+from .._validation import check_positive
+from .base import Problem, Solver
+
+__all__ = ["LBFGS"]
+
+
+class LBFGS(Solver):
+    """Minimise the certificate itself with L-BFGS, from several starts, and keep the best.
+
+    Weights are ``q ∝ p·exp(logits)``. The bounds are not convex: a single good voter, the prior and
+    mixtures in between may each be a local minimum. The starts are, in this order: the prior; the
+    prior tempered by the voters' errors, ``p·exp(−β·errors)``, for several β; the best single
+    voters; and random weights.
+
+    Parameters
+    ----------
+    n_tempered : int, default=3
+        The number of tempered starts.
+    n_single : int, default=2
+        The number of best single voters to start from.
+    n_random : int, default=0
+        The number of random starts, drawn from a flat Dirichlet distribution.
+    tol : float, default=1e-7
+        It stops when no derivative in a logit exceeds `tol` times the value, or when one iteration
+        lowers the logarithm of the value by less than ``tol²``. Each start is followed until
+        ``1000·tol``, and the best one to the end.
+    max_iter : int, default=2000
+        The largest number of iterations of one run.
+    memory : int, default=20
+        The number of past steps that describe the curvature.
+
+    Examples
+    --------
+    >>> from certivote import VoteStatistics, minimize
+    >>> from certivote.bounds import get_bound
+    >>> from certivote.solvers import LBFGS
+    >>> s = VoteStatistics.from_losses([[0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0, 0]] * 100)
+    >>> result = minimize(get_bound("tandem"), s, solver=LBFGS(n_single=0))
+    >>> result.converged
+    True
+    """
+
+    name = "lbfgs"
+
+    def __init__(
+        self,
+        n_tempered: int = 3,
+        n_single: int = 2,
+        n_random: int = 0,
+        tol: float = 1e-7,
+        max_iter: int = 2000,
+        memory: int = 20,
+    ) -> None:
+        self.n_tempered = n_tempered
+        self.n_single = n_single
+        self.n_random = n_random
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+
+    def _check_settings(self) -> None:
+        for setting in ("n_tempered", "n_single", "n_random"):
+            number = getattr(self, setting)
+            if not isinstance(number, Integral) or isinstance(number, bool) or number < 0:
+                raise ValueError(f"{setting} must be a non-negative integer, got {number!r}.")
+        check_positive("tol", self.tol)
+        check_positive("max_iter", self.max_iter, integer=True)
+        check_positive("memory", self.memory, integer=True)
+
+    def _starts(
+        self, problem: Problem, random_state: int | np.random.RandomState | None
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield the logits to start from."""
+        yield np.zeros(problem.prior.size)
+        errors = problem.statistics.errors
+        spread = float(errors.max() - errors.min())
+        if spread > 0.0:
+            excess = (errors - errors.min()) / spread
+            for power in range(self.n_tempered):
+                yield -(4.0 ** (power + 0.5)) * excess
+        order = np.argsort(np.where(problem.prior > 0, errors, np.inf), kind="stable")
+        for voter in order[: min(self.n_single, np.count_nonzero(problem.prior))]:
+            single = 0.05 * problem.prior
+            single[voter] += 0.95
+            yield problem.logits(single)
+        rng = check_random_state(random_state)
+        for _ in range(self.n_random):
+            yield problem.logits(rng.dirichlet(np.ones(problem.prior.size)))
+
+    def _descend(self, problem: Problem, start: NDArray[np.float64], tol: float) -> OptimizeResult:
+        # The logarithm makes the criterion relative: certificates of large samples are small.
+        def objective(logits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            value, gradient = problem.objective(logits)
+            return math.log(value), gradient / value
+
+        def callback(intermediate_result: OptimizeResult) -> None:
+            problem.record(math.exp(intermediate_result.fun))
+
+        return scipy_minimize(
+            objective,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            callback=callback,
+            options={
+                "gtol": tol,
+                "ftol": tol**2,
+                "maxiter": self.max_iter,
+                "maxfun": 20 * self.max_iter,
+                "maxcor": self.memory,
+                "maxls": 50,
+            },
+        )
+
+    def _solve(
+        self, problem: Problem, random_state: int | np.random.RandomState | None
+    ) -> tuple[NDArray[np.float64], bool, str]:
+        runs = [
+            self._descend(problem, start, 1000.0 * self.tol)
+            for start in self._starts(problem, random_state)
+        ]
+        best = self._descend(problem, min(runs, key=lambda run: run.fun).x, self.tol)
+        # Status 2 is a line search that found nothing lower in floating point: the end of the road.
+        converged = best.status == 0 or (best.status == 2 and "ABNORMAL" in best.message)
+        return problem.weights(best.x), converged, best.message

@@ -1,0 +1,455 @@
+"""What a certification sample says about a set of voters, as exact counts that add up."""
+
+import hashlib
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._counting import Counter
+from ._validation import check_count, check_distribution, check_number
+
+__all__ = ["Moments", "VoteStatistics", "as_labels", "losses_of_votes"]
+
+# An erring weight this close to one half is a tie.
+_TIE = 1e-12
+_ROWS_PER_PRODUCT = 16_384
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """The first two moments of a weighted vote on a sample, with their gradients in the weights.
+
+    Attributes
+    ----------
+    gibbs_risk : float
+        r, the mean weight of the voters that err.
+    joint_error : float
+        e, how often two voters drawn by the weights both err.
+    disagreement : float
+        d, how often exactly one of the two errs.
+    gibbs_size, joint_size, disagreement_size : int
+        The number of examples behind each.
+    gibbs_gradient, joint_gradient, disagreement_gradient : ndarray of shape (n_voters,)
+        Their gradients in the weights.
+    """
+
+    gibbs_risk: float
+    joint_error: float
+    disagreement: float
+    gibbs_size: int
+    joint_size: int
+    disagreement_size: int
+    gibbs_gradient: NDArray[np.float64]
+    joint_gradient: NDArray[np.float64]
+    disagreement_gradient: NDArray[np.float64]
+
+    @classmethod
+    def from_scalars(cls, gibbs_risk: float, joint_error: float, n_samples: int) -> "Moments":
+        """Return moments known as numbers, without gradients.
+
+        Parameters
+        ----------
+        gibbs_risk, joint_error : float
+            Both in [0, 1], with ``gibbs_risk ≥ joint_error``.
+        n_samples : int
+            The size of the sample behind both.
+        """
+        r = check_number("gibbs_risk", gibbs_risk, 0.0, 1.0)
+        e = check_number("joint_error", joint_error, 0.0, r)
+        return cls.from_dict(
+            {
+                "gibbs_risk": gibbs_risk,
+                "joint_error": joint_error,
+                "disagreement": 2.0 * (r - e),
+                "gibbs_size": n_samples,
+                "joint_size": n_samples,
+                "disagreement_size": n_samples,
+            }
+        )
+
+    @classmethod
+    def from_dict(cls, numbers: Mapping[str, Any]) -> "Moments":
+        """Return the moments that `to_dict` wrote, without gradients.
+
+        Parameters
+        ----------
+        numbers : mapping
+            The three moments and the three sizes.
+        """
+        values: dict[str, Any] = {}
+        for name in ("gibbs_risk", "joint_error", "disagreement"):
+            values[name] = check_number(name, numbers.get(name), 0.0, 1.0)
+        for name in ("gibbs_size", "joint_size", "disagreement_size"):
+            values[name] = check_count(name, numbers.get(name))
+        r, e, d = (values[name] for name in ("gibbs_risk", "joint_error", "disagreement"))
+        if e > r:
+            raise ValueError(f"joint_error must be at most gibbs_risk, got {e!r} and {r!r}.")
+        if e + d > 1.0 + _TIE:
+            raise ValueError(f"joint_error + disagreement must be at most 1, got {e!r} and {d!r}.")
+        none = np.empty(0)
+        return cls(**values, gibbs_gradient=none, joint_gradient=none, disagreement_gradient=none)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the three moments and the three sizes."""
+        return {
+            "gibbs_risk": self.gibbs_risk,
+            "joint_error": self.joint_error,
+            "disagreement": self.disagreement,
+            "gibbs_size": self.gibbs_size,
+            "joint_size": self.joint_size,
+            "disagreement_size": self.disagreement_size,
+        }
+
+
+class VoteStatistics:
+    """Exact counts of the errors of n voters on m examples.
+
+    They are all that a bound on moments needs, they add up over shards of data, and no cost after
+    them depends on m. Build them with `from_losses`, `from_votes` or `from_chunks`.
+
+    Parameters
+    ----------
+    n_samples : int
+        m, the number of examples.
+    errors : array-like of shape (n,)
+        The number of examples on which each voter errs.
+    tandem : array-like of shape (n, n)
+        The number of examples on which both voters of a pair err.
+    rows : ndarray of shape (m, ⌈n/8⌉), default=None
+        The 0/1 losses, eight to a byte, for what needs more than counts.
+
+    Examples
+    --------
+    >>> from certivote import VoteStatistics
+    >>> first = VoteStatistics.from_losses([[0, 1, 0], [1, 1, 0]])
+    >>> second = VoteStatistics.from_votes([["cat", "dog", "dog"]], ["dog"])
+    >>> both = first + second
+    >>> both
+    VoteStatistics(n_samples=3, n_voters=3, rows=False)
+    >>> both.tandem
+    array([[2, 1, 0],
+           [1, 2, 0],
+           [0, 0, 0]])
+    >>> both.moments([0.5, 0.5, 0.0]).joint_error
+    0.5
+    """
+
+    def __init__(
+        self,
+        n_samples: int,
+        errors: ArrayLike,
+        tandem: ArrayLike,
+        rows: NDArray[np.uint8] | None = None,
+    ) -> None:
+        self.n_samples = check_count("n_samples", n_samples)
+        self.errors = _as_counts("errors", errors, ndim=1)
+        self.tandem = _as_counts("tandem", tandem, ndim=2)
+        self.rows = rows
+        self._check()
+
+    def _check(self) -> None:
+        m, n = self.n_samples, self.errors.size
+        if n < 1:
+            raise ValueError("errors must count at least one voter, got none.")
+        if self.tandem.shape != (n, n):
+            raise ValueError(f"tandem must have shape ({n}, {n}), got {self.tandem.shape}.")
+        if not np.array_equal(np.diagonal(self.tandem), self.errors):
+            raise ValueError("tandem must have errors on its diagonal.")
+        if not np.array_equal(self.tandem, self.tandem.T):
+            raise ValueError("tandem must be symmetric.")
+        if self.errors.min() < 0 or self.errors.max() > m:
+            raise ValueError(f"errors must be between 0 and n_samples = {m}.")
+        smaller = np.minimum(self.errors[:, None], self.errors)
+        larger = np.maximum(self.errors[:, None] + self.errors - m, 0)
+        if np.any(self.tandem > smaller) or np.any(self.tandem < larger):
+            raise ValueError("tandem counts must be possible for these errors and n_samples.")
+        packed = (m, (n + 7) // 8)
+        if self.rows is not None and (self.rows.shape != packed or self.rows.dtype != np.uint8):
+            raise ValueError(
+                f"rows must be uint8 of shape {packed}, got {self.rows.dtype} of shape "
+                f"{self.rows.shape}."
+            )
+
+    @classmethod
+    def from_losses(cls, losses: ArrayLike, keep_rows: bool = False) -> "VoteStatistics":
+        """Count the errors in a matrix of 0/1 losses.
+
+        Parameters
+        ----------
+        losses : array-like of shape (m, n)
+            1 or True where the voter errs on the example, else 0.
+        keep_rows : bool, default=False
+            Keep the losses too, bit-packed.
+
+        Returns
+        -------
+        VoteStatistics
+            The counts.
+        """
+        return cls.from_chunks([losses], keep_rows=keep_rows)
+
+    @classmethod
+    def from_votes(
+        cls, votes: ArrayLike, y: ArrayLike, keep_rows: bool = False
+    ) -> "VoteStatistics":
+        """Count the errors of predicted labels.
+
+        Parameters
+        ----------
+        votes : array-like of shape (m, n)
+            The label that each voter predicts for each example: numbers, strings, any objects.
+        y : array-like of shape (m,)
+            The true labels.
+        keep_rows : bool, default=False
+            Keep the losses too, bit-packed.
+
+        Returns
+        -------
+        VoteStatistics
+            The counts.
+        """
+        return cls._count(losses_of_votes(votes, y), keep_rows, reused=False)
+
+    @classmethod
+    def from_chunks(cls, chunks: Iterable[ArrayLike], keep_rows: bool = False) -> "VoteStatistics":
+        """Count the errors in losses that come in pieces, in one pass.
+
+        Parameters
+        ----------
+        chunks : iterable of array-like of shape (any, n)
+            0/1 losses, as in `from_losses`. The counts do not depend on how they are cut.
+        keep_rows : bool, default=False
+            Keep the losses too, bit-packed.
+
+        Returns
+        -------
+        VoteStatistics
+            The counts.
+        """
+        return cls._count(chunks, keep_rows, reused=True)
+
+    @classmethod
+    def _count(cls, chunks: Iterable[ArrayLike], keep_rows: bool, reused: bool) -> "VoteStatistics":
+        """Count; `reused` says that the memory of a chunk may change when the next one is made."""
+        with Counter(keep_rows=keep_rows) as counter:
+            for number, chunk in enumerate(chunks):
+                counter.add(chunk, f"losses (chunk {number})" if number else "losses")
+                if reused:
+                    counter.finish()
+        if counter.n_samples == 0:
+            raise ValueError("losses must hold at least one example, got none.")
+        tandem, rows = counter.result()
+        return cls(counter.n_samples, np.diagonal(tandem), tandem, rows)
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """What bounds may ask of these statistics."""
+        offers = {"moments", "joint"}
+        return frozenset(offers if self.rows is None else offers | {"rows"})
+
+    @property
+    def n_voters(self) -> int:
+        """The number of voters."""
+        return int(self.errors.size)
+
+    def __add__(self, other: object) -> "VoteStatistics":
+        """Return the statistics of both samples together; rows are kept if both have them."""
+        if not isinstance(other, VoteStatistics):
+            return NotImplemented
+        if other is self:
+            warnings.warn(
+                "statistics are merged with themselves: every example counts twice, and a "
+                "certificate from the result is not valid.",
+                stacklevel=2,
+            )
+        if self.n_voters != other.n_voters:
+            raise ValueError(
+                "statistics can only be merged for the same voters, got "
+                f"{self.n_voters} and {other.n_voters} voters."
+            )
+        rows = None
+        if self.rows is not None and other.rows is not None:
+            rows = np.concatenate([self.rows, other.rows])
+        return VoteStatistics(
+            self.n_samples + other.n_samples,
+            self.errors + other.errors,
+            self.tandem + other.tandem,
+            rows,
+        )
+
+    def __radd__(self, other: object) -> "VoteStatistics":
+        """Let ``sum(shards)`` work."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the counts are the same."""
+        if not isinstance(other, VoteStatistics):
+            return NotImplemented
+        return self.n_samples == other.n_samples and np.array_equal(self.tandem, other.tandem)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Return the sizes."""
+        return (
+            f"VoteStatistics(n_samples={self.n_samples}, n_voters={self.n_voters}, "
+            f"rows={self.rows is not None})"
+        )
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of m, errors and tandem as little-endian 64-bit integers."""
+        digest = hashlib.sha256(b"certivote statistics 1")
+        digest.update(np.array([self.n_samples, self.n_voters], dtype="<i8").tobytes())
+        digest.update(self.errors.astype("<i8").tobytes())
+        digest.update(self.tandem.astype("<i8").tobytes())
+        return digest.hexdigest()
+
+    @cached_property
+    def _error_rates(self) -> NDArray[np.float64]:
+        return self.errors / self.n_samples
+
+    @cached_property
+    def _tandem_float(self) -> NDArray[np.float64]:
+        # Exact: a count stays far below 2**53.
+        return self.tandem.astype(np.float64)
+
+    def moments(self, weights: ArrayLike) -> Moments:
+        """Return the Gibbs risk, the joint error and the disagreement of a weighted vote.
+
+        Parameters
+        ----------
+        weights : array-like of shape (n,)
+            The weights of the voters.
+
+        Returns
+        -------
+        Moments
+            The three numbers, the size of the sample behind each, and their gradients.
+        """
+        return self._moments(check_distribution("weights", weights, self.n_voters))
+
+    def _moments(self, q: NDArray[np.float64]) -> Moments:
+        m = self.n_samples
+        joint_gradient = self._tandem_float @ q
+        joint_gradient *= 2.0 / m
+        # Rounding must not leave the set of possible moments: 0 ≤ e ≤ r ≤ 1.
+        r = min(1.0, float(q @ self._error_rates))
+        e = min(r, 0.5 * float(q @ joint_gradient))
+        return Moments(
+            gibbs_risk=r,
+            joint_error=e,
+            disagreement=2.0 * (r - e),
+            gibbs_size=m,
+            joint_size=m,
+            disagreement_size=m,
+            gibbs_gradient=self._error_rates.copy(),
+            joint_gradient=joint_gradient,
+            disagreement_gradient=2.0 * (self._error_rates - joint_gradient),
+        )
+
+    def _chunks_of_rows(self) -> Iterator[NDArray[np.uint8]]:
+        if self.rows is None:
+            raise ValueError(
+                "these statistics hold counts only: build them with keep_rows=True to know what "
+                "the vote does on each example."
+            )
+        for start in range(0, self.n_samples, _ROWS_PER_PRODUCT):
+            packed = self.rows[start : start + _ROWS_PER_PRODUCT]
+            yield np.unpackbits(packed, axis=1, count=self.n_voters)
+
+    def erring_weight(self, weights: ArrayLike) -> NDArray[np.float64]:
+        """Return the weight of the voters that err, for each example.
+
+        Parameters
+        ----------
+        weights : array-like of shape (n,)
+            The weights of the voters.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            W. It needs statistics built with ``keep_rows=True``.
+        """
+        q = check_distribution("weights", weights, self.n_voters)
+        return np.concatenate([chunk @ q for chunk in self._chunks_of_rows()])
+
+    def vote_errors(self, weights: ArrayLike) -> int:
+        """Return on how many examples the erring voters weigh at least one half.
+
+        Parameters
+        ----------
+        weights : array-like of shape (n,)
+            The weights of the voters.
+
+        Returns
+        -------
+        int
+            At least the number of errors of the weighted vote, whatever its tie-break and however
+            many classes there are. It needs statistics built with ``keep_rows=True``.
+        """
+        return int(np.count_nonzero(self.erring_weight(weights) >= 0.5 - _TIE))
+
+
+def _as_counts(name: str, values: ArrayLike, ndim: int) -> NDArray[np.int64]:
+    array = np.asarray(values)
+    if array.ndim != ndim or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must be integers in {ndim} dimension(s), got {array.dtype} of shape "
+            f"{array.shape}."
+        )
+    return np.array(array, dtype=np.int64)
+
+
+def as_labels(name: str, labels: ArrayLike, ndim: int) -> NDArray[np.generic]:
+    """Return labels as an array, and refuse missing ones.
+
+    Parameters
+    ----------
+    name : str
+        How to call them in an error.
+    labels : array-like
+        Labels of any type.
+    ndim : int
+        The number of dimensions that they must have.
+    """
+    array = np.asarray(labels)
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimension(s), got shape {array.shape}.")
+    if array.size == 0:
+        raise ValueError(f"{name} must not be empty, got shape {array.shape}.")
+    missing = array.dtype.kind in "fcmMO" and bool(np.any(array != array))
+    if missing or (array.dtype.kind == "O" and any(label is None for label in array.flat)):
+        raise ValueError(f"{name} must not have missing labels (NaN or None).")
+    return array
+
+
+def losses_of_votes(votes: ArrayLike, y: ArrayLike) -> Iterator[NDArray[np.bool_]]:
+    """Yield where votes differ from the true labels, a few rows at a time.
+
+    Parameters
+    ----------
+    votes : array-like of shape (m, n)
+        Predicted labels.
+    y : array-like of shape (m,)
+        True labels.
+    """
+    votes, y = as_labels("votes", votes, ndim=2), as_labels("y", y, ndim=1)
+    if len(votes) != len(y):
+        raise ValueError(
+            f"votes and y must have the same number of rows, got {len(votes)} and {len(y)}."
+        )
+    kinds = {"number" if array.dtype.kind in "biufc" else array.dtype.kind for array in (votes, y)}
+    if len(kinds) > 1 and "O" not in kinds:
+        raise ValueError(
+            f"votes and y must hold labels of one kind, got {votes.dtype} and {y.dtype}."
+        )
+    step = max(1, min(_ROWS_PER_PRODUCT, 2**25 // votes.shape[1]))
+    for start in range(0, len(y), step):
+        stop = start + step
+        yield np.asarray(votes[start:stop] != y[start:stop, None], dtype=np.bool_)

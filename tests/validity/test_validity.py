@@ -1,0 +1,362 @@
+"""Do the certificates hold? Draw samples from known distributions and count how often they fail.
+
+A certificate at δ may fail in a fraction δ of the samples, whatever the weights. Two statements are
+checked on every sample: the value is at least the true risk of the vote, and, stronger, at least
+the bound's own formula at the true moments. `holds` is the only judge, and bounds that are broken
+on purpose must not pass it.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+import pytest
+from scipy.stats import binom, binomtest
+
+from certivote import VoteStatistics, minimize
+from certivote.bounds import get_bound, list_bounds
+from certivote.divergences import kl_divergence
+from certivote.solvers import LBFGS
+
+CONSTANTS = ("maurer", "exact")
+# Rounding of the two numbers that are compared.
+ROUNDING = 1e-9
+ALL_BOUNDS = [(name, constant) for name in list_bounds() for constant in CONSTANTS]
+every_bound = pytest.mark.parametrize(("name", "constant"), ALL_BOUNDS)
+
+
+def holds(violations, draws, delta):
+    """Whether that many violations are compatible with a probability of at most delta."""
+    return binomtest(int(violations), int(draws), delta, alternative="greater").pvalue >= 1e-4
+
+
+def test_the_judge_accepts_delta_and_rejects_much_more():
+    rng = np.random.default_rng(0)
+    for delta, draws in ((0.2, 60), (0.05, 2000), (1e-5, 10**7)):
+        assert holds(0, draws, delta)
+        assert all(holds(k, draws, delta) for k in rng.binomial(draws, delta, size=100))
+        assert not holds(math.ceil(2 * draws * delta + 12), draws, delta)
+
+
+# --- one lucky voter: the bounds at their tightest ---
+#
+# The certified vote is a single voter: n voters, independent, each errs with probability p, and the
+# weight goes to the one with the fewest errors k. Then e = r = p and d = 0, the value depends on k
+# only, and the distribution of k is known.
+
+
+def broken_delta(bound, k, m, kl):
+    """Spends ten times the δ that it claims."""
+    worse = type(bound)(delta=10 * bound.delta, constant=bound.constant)
+    worse._check_parameters = lambda: None  # δ may come out above 1
+    return worse.from_moments(k / m, k / m, kl, m)
+
+
+def broken_size(bound, k, m, kl):
+    """Counts every example twice."""
+    return bound.from_moments(k / m, k / m, kl, 2 * m)
+
+
+def broken_divergence(bound, k, m, kl):
+    """Forgets that the weights were chosen after seeing the sample."""
+    return bound.from_moments(k / m, k / m, 0.0, m)
+
+
+def correct(bound, k, m, kl):
+    return bound.from_moments(k / m, k / m, kl, m)
+
+
+BREAKAGES = (broken_delta, broken_size, broken_divergence)
+
+# Sample size, δ, number of voters.
+LUCKY = [
+    (1, 0.25, 1),
+    (1, 0.09, 1),
+    (2, 0.2, 1),
+    (3, 0.1, 1),
+    (4, 0.1, 1),
+    (8, 1e-3, 1),
+    (16, 1e-3, 1),
+    (50, 1e-4, 1),
+    (200, 1e-5, 1),
+    (8, 0.05, 1000),
+    (20, 0.1, 10**6),
+    (100, 0.1, 10**6),
+]
+ERROR_RATES = np.linspace(0.001, 0.999, 999)
+
+
+@cache
+def distribution_of_best(m, n):
+    """Row p: the probabilities that the best of n voters makes 0, …, m errors."""
+    one = binom.cdf(np.arange(m), m, ERROR_RATES[:, None])
+    with np.errstate(divide="ignore"):  # ln 0 = −∞ where the errors are surely at most k
+        some = -np.expm1(n * np.log1p(-one))  # at least one of n has at most k errors
+    full = np.column_stack([np.zeros(len(ERROR_RATES)), some, np.ones(len(ERROR_RATES))])
+    return np.maximum(np.diff(full, axis=1), 0.0)
+
+
+@cache
+def lucky_violations(name, constant, m, delta, n, variant):
+    """Row p, column k: whether the value for k errors is below the truth for p.
+
+    None where the broken δ exceeds the constant: a negative radius is no bound, nothing to catch.
+    """
+    bound = get_bound(name, delta=delta, constant=constant)
+    try:
+        values = np.array([variant(bound, k, m, math.log(n)) for k in range(m + 1)])
+    except ValueError:
+        if variant is not broken_delta:
+            raise
+        return None
+    truth = np.array([max(p, bound.oracle(p, p)) for p in ERROR_RATES])
+    return values < truth[:, None] - ROUNDING
+
+
+def lucky_probability(name, constant, m, delta, n, variant):
+    """The largest probability, over p, that the value lies below the truth."""
+    violations = lucky_violations(name, constant, m, delta, n, variant)
+    if violations is None:
+        return 0.0
+    return float((violations * distribution_of_best(m, n)).sum(axis=1).max())
+
+
+def lucky_simulation(name, constant, m, delta, n, variant, draws, seed=0):
+    """Draw samples at the p that is worst for this variant, and count the violations."""
+    violations = lucky_violations(name, constant, m, delta, n, variant)
+    if violations is None:
+        return 0
+    probabilities = distribution_of_best(m, n)
+    worst = int((violations * probabilities).sum(axis=1).argmax())
+    # How often each k comes up in that many samples.
+    pmf = probabilities[worst] / probabilities[worst].sum()
+    counts = np.random.default_rng(seed).multinomial(draws, pmf)
+    return int(counts[violations[worst]].sum())
+
+
+def test_the_distribution_of_the_best_voter_is_that_of_a_simulation():
+    rng = np.random.default_rng(1)
+    row = 299
+    best = rng.binomial(8, ERROR_RATES[row], size=(20_000, 25)).min(axis=1)
+    seen = np.bincount(best, minlength=9) / 20_000
+    np.testing.assert_allclose(distribution_of_best(8, 25)[row], seen, atol=0.015)
+
+
+@every_bound
+def test_a_lucky_voter_is_certified_rightly(name, constant):
+    for m, delta, n in LUCKY:
+        assert lucky_probability(name, constant, m, delta, n, correct) <= delta
+        draws = math.ceil(100 / delta)
+        assert holds(lucky_simulation(name, constant, m, delta, n, correct, draws), draws, delta), (
+            m,
+            delta,
+            n,
+        )
+
+
+@every_bound
+@pytest.mark.parametrize("breakage", BREAKAGES)
+def test_a_broken_bound_is_caught(name, constant, breakage):
+    caught = []
+    for m, delta, n in LUCKY:
+        draws = math.ceil(1000 / delta)
+        violations = lucky_simulation(name, constant, m, delta, n, breakage, draws)
+        if not holds(violations, draws, delta):
+            caught.append((m, delta, n))
+    assert caught
+
+
+# --- votes of several voters, with weights that an adversary chooses ---
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A distribution on finitely many loss patterns, so that every true risk is known."""
+
+    patterns: np.ndarray
+    probabilities: np.ndarray
+    m: int
+    delta: float
+
+    @property
+    def n(self):
+        return self.patterns.shape[1]
+
+    def draw(self, rng):
+        counts = rng.multinomial(self.m, self.probabilities)
+        tandem = self.patterns.T @ (counts[:, None] * self.patterns)
+        return VoteStatistics(self.m, np.diagonal(tandem), tandem)
+
+    def truth(self, weights):
+        """The true r, e and P(W ≥ ½) for each row of weights."""
+        erring = self.patterns @ weights.T
+        risk = self.probabilities @ (erring >= 0.5 - 1e-12)
+        return self.probabilities @ erring, self.probabilities @ erring**2, risk
+
+    @cached_property
+    def fixed_weights(self):
+        rng = np.random.default_rng(0)
+        mixed = [rng.dirichlet(np.full(self.n, a), size=8) for a in (0.2, 1.0)]
+        return np.vstack([np.full((1, self.n), 1 / self.n), np.eye(self.n), *mixed])
+
+    def lucky_weights(self, statistics):
+        """Weights on the voters that look good, and on those that look better than they are."""
+        looks = statistics.errors / self.m
+        better = looks - self.probabilities @ self.patterns
+        logits = np.vstack([-t * x for x in (looks, better) for t in (3.0, 10.0, 30.0)])
+        weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return weights / weights.sum(axis=1, keepdims=True)
+
+
+def make_world(n, n_patterns, rate, m, delta, seed, together=0.0, spread=1.0):
+    """Random patterns: every voter errs at `rate`, and all at once with probability `together`."""
+    rng = np.random.default_rng(seed)
+    patterns = rng.random((n_patterns, n)) < rate * rng.uniform(1 - spread, 1 + spread, size=n)
+    patterns[0] = True
+    probabilities = rng.dirichlet(np.ones(n_patterns - 1)) * (1 - together)
+    return World(patterns.astype(np.int64), np.append(together, probabilities), m, delta)
+
+
+WORLDS = {
+    "easy": make_world(8, 60, 0.15, m=200, delta=0.1, seed=1),
+    "hard": make_world(8, 60, 0.45, m=60, delta=0.2, seed=2, spread=0.3),
+    "small sample": make_world(5, 20, 0.1, m=6, delta=0.3, seed=3),
+    "more voters than examples": make_world(60, 40, 0.3, m=20, delta=0.2, seed=4, spread=0.5),
+    "all err together": make_world(10, 50, 0.1, m=100, delta=0.2, seed=5, together=0.15),
+    # Two voters that never err together: the even vote is tied wherever one errs.
+    "ties": World(np.array([[1, 0], [0, 1], [0, 0]]), np.array([0.2, 0.2, 0.6]), 30, 0.3),
+}
+LONG_WORLDS = WORLDS | {
+    "tiny delta": make_world(6, 30, 0.3, m=40, delta=0.01, seed=6),
+    "one example": make_world(3, 8, 0.2, m=1, delta=0.5, seed=7),
+    "large sample": make_world(12, 200, 0.35, m=5000, delta=0.3, seed=8, spread=0.2),
+    "coins": make_world(30, 400, 0.5, m=50, delta=0.3, seed=9, spread=0.0),
+}
+
+
+def truth_for(bound, world, weights):
+    """What the value must not lie below: the true risk, and the bound's formula at the truth."""
+    r, e, risk = world.truth(weights)
+    if not hasattr(bound, "oracle"):
+        return risk
+    return np.maximum(risk, [bound.oracle(*pair) for pair in zip(r, np.minimum(e, r), strict=True)])
+
+
+def adversary_violations(name, constant, world, draws, seed):
+    """Samples on which an adversary who knows the truth finds weights that refute the bound."""
+    bound = get_bound(name, delta=world.delta, constant=constant)
+    prior = np.full(world.n, 1 / world.n)
+    fixed = world.fixed_weights
+    fixed_truth = truth_for(bound, world, fixed)
+    fixed_kl = [kl_divergence(q, prior) for q in fixed]
+    rng, violations = np.random.default_rng(seed), 0
+    for _ in range(draws):
+        statistics = world.draw(rng)
+        chosen = np.vstack([world.lucky_weights(statistics), learned(bound, statistics)])
+        weights = np.vstack([fixed, chosen])
+        r = weights @ statistics.errors / world.m
+        e = np.minimum(r, np.sum(weights @ statistics.tandem * weights, axis=1) / world.m)
+        kl = fixed_kl + [kl_divergence(q, prior) for q in chosen]
+        values = [bound.from_moments(*point, world.m) for point in zip(r, e, kl, strict=True)]
+        truth = np.append(fixed_truth, truth_for(bound, world, chosen))
+        violations += bool(np.any(values < truth - ROUNDING))
+    return violations
+
+
+def learned(bound, statistics):
+    """The weights with the smallest certificate, or nearly."""
+    solver = LBFGS(n_tempered=1, n_single=1, tol=1e-3)
+    return minimize(bound, statistics, solver=solver).weights
+
+
+def learner_violations(name, constant, world, draws, seed):
+    """Samples on which the weights with the smallest certificate refute it."""
+    bound = get_bound(name, delta=world.delta, constant=constant)
+    rng, violations = np.random.default_rng(seed), 0
+    for _ in range(draws):
+        statistics = world.draw(rng)
+        weights = learned(bound, statistics)
+        value = bound.value(statistics, weights)
+        violations += bool(value < truth_for(bound, world, weights[None, :])[0] - ROUNDING)
+    return violations
+
+
+def test_the_truth_of_a_world_is_that_of_a_large_sample():
+    world = WORLDS["all err together"]
+    rng = np.random.default_rng(2)
+    sample = world.patterns[rng.choice(len(world.patterns), size=200_000, p=world.probabilities)]
+    weights = rng.dirichlet(np.ones(world.n))
+    erring = sample @ weights
+    r, e, risk = world.truth(weights[None, :])
+    assert erring.mean() == pytest.approx(r[0], abs=5e-3)
+    assert (erring**2).mean() == pytest.approx(e[0], abs=5e-3)
+    assert (erring >= 0.5).mean() == pytest.approx(risk[0], abs=5e-3)
+    assert 0.15 <= risk[0] < 1.0
+    tied = WORLDS["ties"].truth(np.array([[0.5, 0.5], [0.6, 0.4]]))[2]
+    np.testing.assert_allclose(tied, [0.4, 0.2])
+
+
+@pytest.mark.parametrize("scenario", WORLDS)
+@every_bound
+def test_certificates_hold_against_an_adversary(name, constant, scenario):
+    world = WORLDS[scenario]
+    assert holds(adversary_violations(name, constant, world, 30, seed=10), 30, world.delta)
+
+
+@pytest.mark.parametrize("scenario", ["hard", "small sample", "more voters than examples"])
+@every_bound
+def test_certificates_of_learned_weights_hold(name, constant, scenario):
+    world = WORLDS[scenario]
+    assert holds(learner_violations(name, constant, world, 12, seed=11), 12, world.delta)
+
+
+@pytest.mark.parametrize("name", list_bounds())
+def test_an_empirical_value_is_caught_by_the_same_check(name, monkeypatch):
+    # The bound's formula at the empirical moments certifies nothing.
+    bound_class = type(get_bound(name))
+    monkeypatch.setattr(
+        bound_class, "from_moments", lambda self, r, e, kl, m: self.oracle(r, e), raising=True
+    )
+    world = WORLDS["all err together"]
+    violations = adversary_violations(name, "maurer", world, 40, seed=12)
+    assert not holds(violations, 40, world.delta)
+
+
+# --- the long version ---
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", LONG_WORLDS)
+@every_bound
+def test_certificates_hold_against_an_adversary_on_many_samples(
+    name, constant, scenario, validity_table
+):
+    world, draws = LONG_WORLDS[scenario], 2000
+    violations = adversary_violations(name, constant, world, draws, seed=20)
+    validity_table(f"adversary: {scenario}", name, constant, world.delta, draws, violations)
+    assert holds(violations, draws, world.delta)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", ["hard", "small sample"])
+@every_bound
+def test_certificates_of_learned_weights_hold_on_many_samples(
+    name, constant, scenario, validity_table
+):
+    world, draws = LONG_WORLDS[scenario], 2000
+    violations = learner_violations(name, constant, world, draws, seed=21)
+    validity_table(f"learned: {scenario}", name, constant, world.delta, draws, violations)
+    assert holds(violations, draws, world.delta)
+
+
+@pytest.mark.slow
+@every_bound
+def test_a_lucky_voter_is_certified_rightly_for_many_sizes(name, constant, validity_table):
+    for m in (1, 2, 3, 5, 8, 13, 21, 34, 89, 233):
+        for delta, n in ((0.3, 1), (0.05, 1), (1e-3, 1), (0.3, 50), (0.05, 10**5)):
+            assert lucky_probability(name, constant, m, delta, n, correct) <= delta
+            draws = math.ceil(1000 / delta)
+            violations = lucky_simulation(name, constant, m, delta, n, correct, draws)
+            validity_table(f"best of {n}, m = {m}", name, constant, delta, draws, violations)
+            assert holds(violations, draws, delta)
