@@ -450,7 +450,8 @@ def test_merging_leaves_the_parts_as_they_were():
     parts = [VoteStatistics.from_losses(part) for part in (first, second)]
     digests = [part.sha256 for part in parts]
     total = sum(parts)
-    total.tandem[...] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        total.tandem[...] = 0
     assert_counts(parts[0], first)
     assert_counts(parts[1], second)
     assert digests == [part.sha256 for part in parts]
@@ -644,3 +645,15 @@ def test_the_constructor_copies_its_counts():
     errors[0] = tandem[0, 0] = 2
     assert statistics.errors.tolist() == [1]
     assert statistics.tandem.tolist() == [[1]]
+
+
+def test_missing_labels_among_texts_are_refused():
+    with pytest.raises(ValueError, match="votes must not have missing labels"):
+        VoteStatistics.from_votes([["a"], [float("nan")]], ["a", "nan"])
+    with pytest.raises(ValueError, match="y must not have missing labels"):
+        VoteStatistics.from_votes([["a"], ["None"]], ["a", None])
+
+
+def test_rows_that_are_not_the_counted_ones_are_refused():
+    with pytest.raises(ValueError, match="rows must hold the losses that errors counts"):
+        VoteStatistics(3, [1], [[1]], np.zeros((3, 1), np.uint8))

@@ -220,7 +220,8 @@ class Certificate:
             raise CertificateError("a certificate must be a JSON object.")
         if fields.get("format") != FORMAT:
             raise CertificateError(f"format must be {FORMAT!r}, got {fields.get('format')!r}.")
-        if fields.get("format_version") != FORMAT_VERSION:
+        version = fields.get("format_version")
+        if version != FORMAT_VERSION or isinstance(version, bool):
             raise CertificateError(
                 f"format_version must be {FORMAT_VERSION}, got {fields.get('format_version')!r}: "
                 "this certificate was written by another version of certivote."
@@ -351,6 +352,11 @@ def _read_fields(fields: Mapping[str, Any]) -> Certificate:
     texts = fields["assumptions"]
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise CertificateError(f"assumptions must be a list of texts, got {texts!r}.")
+    if not set(ASSUMPTIONS) <= set(texts):
+        raise CertificateError("assumptions must include those that every certificate makes.")
+    for name, value in fields["provenance"].items():
+        if not isinstance(value, str | int | float | None):
+            raise CertificateError(f"provenance must hold texts and numbers, got {name}.")
     if not isinstance(fields["certivote_version"], str):
         raise CertificateError("certivote_version must be a text.")
     if not isinstance(fields["bound"], str):

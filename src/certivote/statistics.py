@@ -151,6 +151,8 @@ class VoteStatistics:
         self.tandem = _as_counts("tandem", tandem, ndim=2)
         self.rows = rows
         self._check()
+        if rows is not None:
+            self._check_rows(rows)
 
     def _check(self) -> None:
         m, n = self.n_samples, self.errors.size
@@ -168,12 +170,16 @@ class VoteStatistics:
         larger = np.maximum(self.errors[:, None] + self.errors - m, 0)
         if np.any(self.tandem > smaller) or np.any(self.tandem < larger):
             raise ValueError("tandem counts must be possible for these errors and n_samples.")
-        packed = (m, (n + 7) // 8)
-        if self.rows is not None and (self.rows.shape != packed or self.rows.dtype != np.uint8):
+
+    def _check_rows(self, rows: NDArray[np.uint8]) -> None:
+        packed = (self.n_samples, (self.n_voters + 7) // 8)
+        if rows.shape != packed or rows.dtype != np.uint8:
             raise ValueError(
-                f"rows must be uint8 of shape {packed}, got {self.rows.dtype} of shape "
-                f"{self.rows.shape}."
+                f"rows must be uint8 of shape {packed}, got {rows.dtype} of shape {rows.shape}."
             )
+        counted = sum(chunk.sum(axis=0, dtype=np.int64) for chunk in self._chunks_of_rows())
+        if not np.array_equal(counted, self.errors):
+            raise ValueError("rows must hold the losses that errors counts.")
 
     @classmethod
     def from_losses(cls, losses: ArrayLike, keep_rows: bool = False) -> "VoteStatistics":
@@ -244,7 +250,16 @@ class VoteStatistics:
         if counter.n_samples == 0:
             raise ValueError("losses must hold at least one example, got none.")
         tandem, rows = counter.result()
-        return cls(counter.n_samples, np.diagonal(tandem), tandem, rows)
+        return cls._with_rows(counter.n_samples, tandem, rows)
+
+    @classmethod
+    def _with_rows(
+        cls, n_samples: int, tandem: NDArray[np.int64], rows: NDArray[np.uint8] | None
+    ) -> "VoteStatistics":
+        """Return statistics whose rows need no check, as the counts were made from them."""
+        statistics = cls(n_samples, np.diagonal(tandem), tandem)
+        statistics.rows = rows
+        return statistics
 
     @property
     def offers(self) -> frozenset[str]:
@@ -275,12 +290,7 @@ class VoteStatistics:
         rows = None
         if self.rows is not None and other.rows is not None:
             rows = np.concatenate([self.rows, other.rows])
-        return VoteStatistics(
-            self.n_samples + other.n_samples,
-            self.errors + other.errors,
-            self.tandem + other.tandem,
-            rows,
-        )
+        return self._with_rows(self.n_samples + other.n_samples, self.tandem + other.tandem, rows)
 
     def __radd__(self, other: object) -> "VoteStatistics":
         """Let ``sum(shards)`` work."""
@@ -403,7 +413,9 @@ def _as_counts(name: str, values: ArrayLike, ndim: int) -> NDArray[np.int64]:
             f"{name} must be integers in {ndim} dimension(s), got {array.dtype} of shape "
             f"{array.shape}."
         )
-    return np.array(array, dtype=np.int64)
+    counts = np.array(array, dtype=np.int64)
+    counts.flags.writeable = False  # the digest and the moments are computed once
+    return counts
 
 
 def as_labels(name: str, labels: ArrayLike, ndim: int) -> NDArray[np.generic]:
@@ -423,8 +435,11 @@ def as_labels(name: str, labels: ArrayLike, ndim: int) -> NDArray[np.generic]:
         raise ValueError(f"{name} must have {ndim} dimension(s), got shape {array.shape}.")
     if array.size == 0:
         raise ValueError(f"{name} must not be empty, got shape {array.shape}.")
-    missing = array.dtype.kind in "fcmMO" and bool(np.any(array != array))
-    if missing or (array.dtype.kind == "O" and any(label is None for label in array.flat)):
+    # From a list of texts numpy would make texts of NaN and None.
+    listed = isinstance(labels, list | tuple) and array.dtype.kind in "US"
+    given = np.asarray(labels, dtype=object) if listed else array
+    missing = given.dtype.kind in "fcmMO" and bool(np.any(given != given))
+    if missing or (given.dtype.kind == "O" and any(label is None for label in given.flat)):
         raise ValueError(f"{name} must not have missing labels (NaN or None).")
     return array
 
