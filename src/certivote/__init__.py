@@ -3,12 +3,22 @@
 from ._formatting import format_up
 from ._version import __version__
 from .certificate import Certificate, CertificateError, certify
+from .classifiers import (
+    CBBoostClassifier,
+    CqBoostClassifier,
+    MajorityVoteClassifier,
+    MinCqClassifier,
+)
 from .solvers import MinimizeResult, minimize
 from .statistics import Moments, VoteStatistics
 
 __all__ = [
+    "CBBoostClassifier",
     "Certificate",
     "CertificateError",
+    "CqBoostClassifier",
+    "MajorityVoteClassifier",
+    "MinCqClassifier",
     "MinimizeResult",
     "Moments",
     "VoteStatistics",

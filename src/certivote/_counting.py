@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._threads import available_cores, one_blas_thread
 
 # In float32 a count is exact up to 2**24; a block stays far below, and its float32 copy in cache.
-_BLOCK_ROWS = 16_384
+_BLOCK_ROWS = 8_192
 _BLOCK_VALUES = 2**22
 _EXACT_ROWS = 2**24
 # Below this many losses the compiled kernel would not earn back the time that it takes to load.

@@ -36,7 +36,7 @@ class LBFGS(Solver):
         It stops when no derivative in a logit exceeds `tol` times the value, or when one iteration
         lowers the logarithm of the value by less than ``tol²``. Each start is followed until
         ``1000·tol``, and the best one to the end.
-    max_iter : int, default=2000
+    max_iter : int, default=20000
         The largest number of iterations of one run.
     memory : int, default=20
         The number of past steps that describe the curvature.
@@ -60,7 +60,7 @@ class LBFGS(Solver):
         n_single: int = 2,
         n_random: int = 0,
         tol: float = 1e-7,
-        max_iter: int = 2000,
+        max_iter: int = 20_000,
         memory: int = 20,
     ) -> None:
         self.n_tempered = n_tempered

@@ -1,0 +1,63 @@
+"""Fingerprints of rows, to tell whether an example has been seen before."""
+
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+# The rows of a sample tell examples apart only if nearly all of them are different.
+_MOSTLY_DISTINCT = 0.9
+
+
+def row_fingerprints(X: Any) -> NDArray[np.uint64]:
+    """Return a 64-bit number for each row: equal for equal rows, almost surely not for others."""
+    if sparse.issparse(X):
+        return _sparse_fingerprints(sparse.csr_array(X, copy=True))
+    columns = [np.asarray(X[name]) for name in X.columns] if hasattr(X, "columns") else None
+    if columns is None:
+        array = np.asarray(X)
+        array = array.reshape(len(array), -1)
+        columns = [array[:, j] for j in range(array.shape[1])]
+    factors = _factors(len(columns))
+    total = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column, factor in zip(columns, factors, strict=True):
+        total += _mix(_bits(column)) * factor
+    return total
+
+
+def _factors(n: int) -> NDArray[np.uint64]:
+    return np.random.default_rng(0).integers(2**63, size=n, dtype=np.uint64) * np.uint64(2) + 1
+
+
+def _bits(column: NDArray[Any]) -> NDArray[np.uint64]:
+    if column.dtype.kind in "biuf":
+        return (column.astype(np.float64) + 0.0).view(np.uint64)  # −0 is 0
+    digests = b"".join(blake2b(str(value).encode(), digest_size=8).digest() for value in column)
+    return np.frombuffer(digests, dtype=np.uint64).copy()
+
+
+def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    # Without it the low bits of floats, often zero, would stay zero in every product.
+    mixed = bits ^ (bits >> np.uint64(32))
+    mixed *= np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(29)
+    return mixed
+
+
+def _sparse_fingerprints(X: Any) -> NDArray[np.uint64]:
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    terms = _mix(_bits(X.data)) * _factors(X.shape[1])[X.indices]
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms, dtype=np.uint64)])
+    total: NDArray[np.uint64] = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+    return total
+
+
+def share_seen(X: Any, seen: NDArray[np.uint64]) -> float:
+    """Return the share of rows among the fingerprints, 0 if those do not tell rows apart."""
+    distinct = np.unique(seen)
+    if distinct.size < _MOSTLY_DISTINCT * seen.size:
+        return 0.0
+    return float(np.isin(row_fingerprints(X), distinct).mean())

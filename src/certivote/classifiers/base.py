@@ -1,0 +1,385 @@
+"""What all certified votes share: the split, the voters, prediction, and certificates."""
+
+import math
+import warnings
+from abc import abstractmethod
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import (
+    Tags,
+    _safe_indexing,
+    assert_all_finite,
+    check_random_state,
+    column_or_1d,
+    get_tags,
+)
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+
+from .._fingerprints import row_fingerprints, share_seen
+from ..bounds import Bound, get_bound
+from ..certificate import ASSUMPTIONS, Certificate, certify
+from ..leaks import warn_if_trained_on
+from ..statistics import VoteStatistics
+from ..voters import Voters, codes_of, fit_voters, is_frozen
+
+__all__ = ["CertifiedVote"]
+
+# Vote shares this close to the largest one are a tie, which goes to the first class.
+_TIE = 1e-12
+_ROWS_PER_CHUNK = 16_384
+
+_SPLIT_ASSUMPTIONS = (
+    "Whatever looks at more than one row (scaling, feature selection, tuning) happened inside the "
+    "voters, on part A, and not before the split.",
+    "No other seed or size of the split was tried: keeping the best of several is a choice that "
+    "looks at part B.",
+    "No example is there twice, by oversampling or because one subject gave several rows, and "
+    "their order in time does not matter.",
+    "A vote that a search around this classifier selected must be certified again on new data.",
+)
+_FROZEN_ASSUMPTION = "The frozen voters were trained, and chosen, on other data than this."
+
+
+class CertifiedVote(ClassifierMixin, BaseEstimator):
+    """A majority vote that learns its weights, and certifies them, on data new to its voters.
+
+    A subclass stores its settings, and writes `_check_classes` and `_learn`.
+    """
+
+    voters: Any
+    delta: float
+    certify_size: float
+    n_voters: int
+    random_state: Any
+    n_jobs: int | None
+    verbose: int
+
+    # --- fitting -------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: ArrayLike, **fit_params: Any) -> "CertifiedVote":
+        """Train the voters on part A of the data, learn and certify their weights on part B.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
+            The examples.
+        y : array-like of shape (n_samples,)
+            Their labels, of any type.
+        **fit_params
+            None is accepted: a weighted sample is not drawn like the examples to come, so that no
+            certificate would hold for it.
+
+        Returns
+        -------
+        self
+            The fitted vote.
+        """
+        _refuse(fit_params)
+        return self._fit(X, y, classes=None)
+
+    def _fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None) -> "CertifiedVote":
+        X, y = self._check_data(X, y, reset=True)
+        frozen = is_frozen(self.voters)
+        seed, rng = _seed(self.random_state)
+        part_a, part_b = self._split(_num_samples(X), frozen, rng)
+        X_b, y_b = _safe_indexing(X, part_b), y[part_b]
+        X_a, y_a = (X_b, y_b) if frozen else (_safe_indexing(X, part_a), y[part_a])
+        voters = fit_voters(
+            self.voters, X_a, y_a, self.n_voters, rng, n_jobs=self.n_jobs, verbose=self.verbose
+        )
+        self.voters_: Voters = voters
+        self.classes_ = _all_classes(y, voters, classes)
+        self._check_classes()
+        self._provenance = {
+            "voters_from": "frozen, trained elsewhere" if frozen else "part A of a random split",
+            "voter_samples": 0 if frozen else len(part_a),
+            "seed": seed,
+            "certify_size": 1.0 if frozen else _plain(self.certify_size),
+        }
+        self._seen = row_fingerprints(X)
+        votes = voters.votes(X_b, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
+        codes = codes_of(y_b, self.classes_)
+        if frozen:
+            warn_if_trained_on(self.voters, votes != codes[:, None])
+        else:
+            _warn_of_unseen_classes(self.classes_, y_a, y_b)
+        self._learn(VoteStatistics.from_votes(votes, codes), votes, codes, rng)
+        return self
+
+    def _check_data(self, X: Any, y: ArrayLike, reset: bool) -> tuple[Any, NDArray[Any]]:
+        X = _as_table(X)
+        validate_data(self, X, y, reset=reset, skip_check_array=True)
+        labels: NDArray[Any] = column_or_1d(y, warn=True)
+        if labels.dtype.kind == "f":
+            assert_all_finite(labels, input_name="y")
+        if _num_samples(X) != len(labels):
+            raise ValueError(
+                "X and y must have the same number of rows, got inconsistent numbers of samples: "
+                f"{_num_samples(X)} and {len(labels)}."
+            )
+        check_classification_targets(labels)
+        return X, labels
+
+    def _split(
+        self, m: int, frozen: bool, rng: np.random.RandomState
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the rows of part A and part B: a random split that does not look at labels."""
+        order = rng.permutation(m)
+        if frozen:
+            return order[:0], np.arange(m)
+        size = self.certify_size
+        if isinstance(size, bool) or not isinstance(size, Real):
+            raise ValueError(f"certify_size must be a number, got {size!r}.")
+        if isinstance(size, Integral):
+            n_b = int(size)
+            if n_b < 1:
+                raise ValueError(f"certify_size must be at least 1 example, got {size!r}.")
+        else:
+            if not 0.0 < size < 1.0:
+                raise ValueError(
+                    f"certify_size must be a share in (0, 1) or a number of examples, got {size!r}."
+                )
+            n_b = math.ceil(size * m - 1e-9)  # 0.9 of 100 is 90, whatever floats make of it
+        if n_b >= m:
+            raise ValueError(
+                f"certify_size={size!r} of n_samples={m} leaves nothing to train the voters: give "
+                "more samples, or a smaller certify_size."
+            )
+        return order[:-n_b], order[-n_b:]
+
+    @abstractmethod
+    def _check_classes(self) -> None:
+        """Refuse a number of classes that the learner cannot take."""
+
+    @abstractmethod
+    def _learn(
+        self,
+        statistics: VoteStatistics,
+        votes: NDArray[Any],
+        y: NDArray[Any],
+        rng: np.random.RandomState,
+    ) -> None:
+        """Set weights, statistics and certificate."""
+
+    def _add_provenance(self, certificate: Certificate) -> Certificate:
+        frozen = self._provenance["voter_samples"] == 0
+        assumptions = (
+            *ASSUMPTIONS,
+            *((_FROZEN_ASSUMPTION,) if frozen else ()),
+            *_SPLIT_ASSUMPTIONS,
+        )
+        return replace(certificate, provenance=dict(self._provenance), assumptions=assumptions)
+
+    # --- the vote ------------------------------------------------------------------------------
+
+    def _net_votes(self, votes: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the weight of the voters of each class, for each example."""
+        shares = np.empty((len(votes), len(self.classes_)))
+        for start in range(0, len(votes), _ROWS_PER_CHUNK):
+            chunk = votes[start : start + _ROWS_PER_CHUNK]
+            for code in range(len(self.classes_)):
+                shares[start : start + len(chunk), code] = (chunk == code) @ self.weights_
+        return shares
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the share of the vote for each class. It is not a probability of the class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The weight of the voters that predict each class.
+        """
+        check_is_fitted(self)
+        X = _as_table(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        votes = self.voters_.votes(X, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
+        shares = self._net_votes(votes)
+        total = shares.sum(axis=1, keepdims=True)
+        # A voter that predicts an unknown label has no say; without any vote the first class wins.
+        shares[:, 0] += np.where(total[:, 0] > 0.0, 0.0, 1.0)
+        return shares / np.where(total > 0.0, total, 1.0)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label with the largest share of the vote, the first one on a tie.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
+            The examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predicted labels: this is the vote that is certified.
+        """
+        shares = self.predict_proba(X)
+        winners = shares >= shares.max(axis=1, keepdims=True) - _TIE
+        labels: NDArray[Any] = self.classes_[winners.argmax(axis=1)]
+        return labels
+
+    def _statistics_of(self, X: Any, y: NDArray[Any]) -> VoteStatistics:
+        votes = self.voters_.votes(X, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
+        # A label that is none of the classes is one that every voter errs on.
+        codes = codes_of(y, self.classes_)
+        return VoteStatistics.from_votes(votes, np.where(codes < 0, len(self.classes_), codes))
+
+    def certify(
+        self, X: Any, y: ArrayLike, bound: str | Bound | None = None, delta: float | None = None
+    ) -> Certificate:
+        """Certify the vote as it is, on data that is new to it.
+
+        The weights are fixed before these examples are looked at, so that they are their own prior:
+        the certificate pays nothing for having learned them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
+            Examples that neither the voters nor the weights have seen. Those that `fit` or
+            `partial_fit` saw are refused.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        bound : str or Bound, default=None
+            The bound; the one of the fitted certificate if None.
+        delta : float, default=None
+            The probability that the certificate may fail; that of the classifier if None.
+
+        Returns
+        -------
+        Certificate
+            The claim, with all that is needed to check it.
+        """
+        check_is_fitted(self)
+        X, y = self._check_data(X, y, reset=False)
+        share = share_seen(X, self._seen)
+        message = (
+            f"{share:.1%} of these examples were in the data that this vote was fitted on: certify "
+            "needs new data. The certificate of the fit is certificate_."
+        )
+        if share >= 0.5:
+            raise ValueError(message)
+        if share > 0.0:
+            warnings.warn(message, stacklevel=2)
+        parameters = dict(self.certificate_.bound_parameters)
+        if bound is None:
+            if delta is not None:
+                parameters["delta"] = delta
+            bound, delta = get_bound(self.certificate_.bound, **parameters), None
+        elif not isinstance(bound, Bound) and delta is None:
+            delta = parameters["delta"]
+        certificate = certify(
+            self._statistics_of(X, y),
+            weights=self.weights_,
+            bound=bound,
+            delta=delta,
+            prior=self.weights_,
+        )
+        provenance = {"voters_from": "a fitted vote, certified on new data"}
+        return replace(certificate, provenance=provenance)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        voters = self.voters
+        if voters is None or isinstance(voters, str):
+            voters = DecisionTreeClassifier()
+            tags.input_tags.sparse = self.voters != "stumps"
+            tags.input_tags.allow_nan = True
+        elif isinstance(voters, list | tuple):
+            inner = [get_tags(voter) for voter in voters if isinstance(voter, BaseEstimator)]
+            tags.input_tags.sparse = all(tag.input_tags.sparse for tag in inner)
+            tags.input_tags.allow_nan = all(tag.input_tags.allow_nan for tag in inner)
+        elif isinstance(voters, BaseEstimator):
+            inner_tags = get_tags(voters)
+            tags.input_tags.sparse = inner_tags.input_tags.sparse
+            tags.input_tags.allow_nan = inner_tags.input_tags.allow_nan
+        return tags
+
+
+def _as_table(X: Any) -> Any:
+    """Return data whose rows can be taken: an array, a frame or a sparse matrix by rows."""
+    if sparse.issparse(X):
+        X = X.tocsr()
+        if X.nnz < np.iinfo(np.int32).max and X.indices.dtype != np.int32:
+            narrow = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+            X = type(X)(narrow, shape=X.shape)
+        return X
+    if not hasattr(X, "columns") and not isinstance(X, list):
+        X = np.asarray(X)
+    if np.ndim(X) < 2:
+        raise ValueError(
+            f"Expected 2D array, got {np.ndim(X)}D array instead. Reshape your data: one row per "
+            "example, one column per feature."
+        )
+    return X
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of numpy's as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _refuse(fit_params: dict[str, Any]) -> None:
+    if "sample_weight" in fit_params:
+        raise ValueError(
+            "sample_weight is refused: a weighted sample is not drawn like the examples to come, "
+            "so that no certificate would hold for it. To weight the training of the voters, train "
+            "them on other data and give them frozen."
+        )
+    if fit_params:
+        raise TypeError(f"fit got unexpected arguments: {', '.join(sorted(fit_params))}.")
+
+
+def _seed(random_state: Any) -> tuple[int | str, np.random.RandomState]:
+    """Return a seed to write into the certificate, and the generator that it gives."""
+    if random_state is None:
+        random_state = int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, Integral):
+        return int(random_state), check_random_state(int(random_state))
+    return "a generator given by the user", check_random_state(random_state)
+
+
+def _all_classes(y: NDArray[Any], voters: Voters, classes: ArrayLike | None) -> NDArray[Any]:
+    """Return the sorted labels of the data, of the voters, and those announced."""
+    known = [np.unique(y)]
+    if classes is not None:
+        known.append(np.unique(np.asarray(classes)))
+    for group in voters.groups:
+        labels = getattr(group, "labels", None)
+        if labels is None:
+            members = (group[index] for index in range(len(group)))
+            known += [member.classes_ for member in members if hasattr(member, "classes_")]
+        else:
+            known.append(labels)
+    kinds = {array.dtype.kind in "US" for array in known if array.dtype.kind != "O"}
+    try:
+        if len(kinds) > 1:
+            raise TypeError
+        merged: NDArray[Any] = np.unique(np.concatenate(known))
+    except TypeError:
+        raise ValueError(
+            f"the voters know labels such as {known[-1][0]!r}, but y has labels such as "
+            f"{known[0][0]!r}: they must be of one kind."
+        ) from None
+    return merged
+
+
+def _warn_of_unseen_classes(classes: NDArray[Any], y_a: NDArray[Any], y_b: NDArray[Any]) -> None:
+    unseen = np.setdiff1d(np.unique(y_b), np.unique(y_a))
+    if unseen.size:
+        warnings.warn(
+            f"part B has examples of {', '.join(map(repr, unseen.tolist()))}, which part A has "
+            "not: the voters err on all of them.",
+            stacklevel=4,
+        )

@@ -1,0 +1,343 @@
+"""Votes on two classes that minimise the empirical C-bound, and are certified afterwards."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import type_of_target
+
+from .._validation import check_prior
+from ..certificate import certify
+from ..learners import InfeasibleError, cb_boost, cq_boost, min_cq, self_complemented
+from ..statistics import VoteStatistics
+from ..voters import codes_of
+from .base import _TIE, CertifiedVote
+
+__all__ = ["CBBoostClassifier", "CqBoostClassifier", "MinCqClassifier"]
+
+
+class BinaryVote(CertifiedVote):
+    """A vote on two classes that weighs each voter and its complement, certified by lacasse."""
+
+    def _check_classes(self) -> None:
+        if len(self.classes_) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(self.classes_)}: with {len(self.classes_)} classes use "
+                "MajorityVoteClassifier."
+            )
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs examples of two classes, got one class only."
+            )
+
+    @abstractmethod
+    def _weights(
+        self, statistics: VoteStatistics, votes: NDArray[Any], y: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        """Return the weights of the n voters and of their n complements."""
+
+    def _prior(self, n: int) -> NDArray[np.float64] | None:
+        """Return the prior on the 2n voters; uniform if None."""
+        return None
+
+    def _learn(
+        self,
+        statistics: VoteStatistics,
+        votes: NDArray[Any],
+        y: NDArray[Any],
+        rng: np.random.RandomState,
+    ) -> None:
+        if np.any(votes < 0):
+            raise ValueError("the voters predict a label that is none of the two classes.")
+        self.weights_ = self._weights(statistics, votes, y)
+        self.statistics_ = self_complemented(statistics)
+        certificate = certify(
+            self.statistics_,
+            weights=self.weights_,
+            bound="lacasse",
+            delta=self.delta,
+            prior=self._prior(statistics.n_voters),
+        )
+        self.certificate_ = self._add_provenance(certificate)
+
+    def _statistics_of(self, X: Any, y: NDArray[Any]) -> VoteStatistics:
+        votes = self.voters_.votes(X, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
+        complements = np.where(votes < 0, votes, 1 - votes)
+        # On a label that is none of the two classes, a voter and its complement both err.
+        codes = codes_of(y, self.classes_)
+        codes = np.where(codes < 0, len(self.classes_), codes)
+        return VoteStatistics.from_votes(np.hstack([votes, complements]), codes)
+
+    def _net_votes(self, votes: NDArray[Any]) -> NDArray[np.float64]:
+        return _binary_shares(votes, self.weights_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class CBBoostClassifier(BinaryVote):
+    """A vote grown greedily for the empirical C-bound (CB-Boost), on two classes.
+
+    The C-bound of part B itself is what it minimises, which certifies nothing: the certificate is
+    the ``lacasse`` bound of the weights that come out.
+
+    Parameters
+    ----------
+    max_iter : int, default=200
+        The largest number of steps.
+    voters, delta, certify_size, n_voters, random_state, n_jobs, verbose
+        As in `MajorityVoteClassifier`.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        The certificate of the vote, by ``lacasse``.
+    weights_ : ndarray of shape (2 n_voters,)
+        The weights of the voters, then of their complements.
+    voters_, statistics_, classes_, n_features_in_, feature_names_in_
+        As in `MajorityVoteClassifier`; the statistics are of voters and complements.
+
+    References
+    ----------
+    B. Bauvin, C. Capponi, J.-F. Roy and F. Laviolette, "Fast greedy C-bound minimization with
+    guarantees", Machine Learning 109, 2020, doi:10.1007/s10994-020-05902-7.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from certivote import CBBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> vote = CBBoostClassifier(random_state=0).fit(X, y)
+    >>> vote.certificate_
+    Certificate(risk_bound≤0.4135, confidence=95%, bound='lacasse', n_samples=285, n_voters=200)
+    """
+
+    def __init__(
+        self,
+        voters: Any = None,
+        max_iter: int = 200,
+        delta: float = 0.05,
+        certify_size: float = 0.5,
+        n_voters: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.voters = voters
+        self.max_iter = max_iter
+        self.delta = delta
+        self.certify_size = certify_size
+        self.n_voters = n_voters
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _weights(
+        self, statistics: VoteStatistics, votes: NDArray[Any], y: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        weights, self.n_iter_ = cb_boost(statistics, max_iter=self.max_iter)
+        return weights
+
+
+class MinCqClassifier(BinaryVote):
+    """The vote of the smallest empirical C-bound at a given margin (MinCq), on two classes.
+
+    With a prior it is P-MinCq. A quadratic program, which needs the extra ``qp``.
+
+    Parameters
+    ----------
+    mu : float or "cv", default="cv"
+        The margin of the vote on part B; "cv" selects it among 20 values from 1e-4 to ½ by 3-fold
+        cross-validation on part B.
+    prior : array-like of shape (n_voters,), default=None
+        What a voter and its complement weigh together; uniform if None.
+    voters, delta, certify_size, n_voters, random_state, n_jobs, verbose
+        As in `MajorityVoteClassifier`.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        The certificate of the vote, by ``lacasse``.
+    weights_ : ndarray of shape (2 n_voters,)
+        The weights of the voters, then of their complements.
+    voters_, statistics_, classes_, n_features_in_, feature_names_in_
+        As in `MajorityVoteClassifier`; the statistics are of voters and complements.
+
+    References
+    ----------
+    F. Laviolette, M. Marchand and J.-F. Roy, "From PAC-Bayes Bounds to Quadratic Programs for
+    Majority Votes", ICML 2011; A. Bellet, A. Habrard, E. Morvant and M. Sebban, "Learning a priori
+    constrained weighted majority votes", Machine Learning 97, 2014, doi:10.1007/s10994-014-5462-z.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from certivote import MinCqClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> vote = MinCqClassifier(mu=0.5, random_state=0).fit(X, y)
+    >>> vote.certificate_
+    Certificate(risk_bound≤0.6372, confidence=95%, bound='lacasse', n_samples=285, n_voters=200)
+    """
+
+    def __init__(
+        self,
+        voters: Any = None,
+        mu: float | str = "cv",
+        prior: ArrayLike | None = None,
+        delta: float = 0.05,
+        certify_size: float = 0.5,
+        n_voters: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.voters = voters
+        self.mu = mu
+        self.prior = prior
+        self.delta = delta
+        self.certify_size = certify_size
+        self.n_voters = n_voters
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _weights(
+        self, statistics: VoteStatistics, votes: NDArray[Any], y: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        def learn(sample: VoteStatistics, mu: float) -> NDArray[np.float64]:
+            return min_cq(sample, mu, self.prior)
+
+        grid = np.linspace(1e-4, 0.5, 20)
+        self.mu_, weights = select_margin(self.mu, grid, learn, statistics, votes, y)
+        return weights
+
+    def _prior(self, n: int) -> NDArray[np.float64] | None:
+        if self.prior is None:
+            return None
+        # Half of a voter's share goes to its complement.
+        return np.tile(check_prior(self.prior, n) / 2.0, 2)
+
+
+class CqBoostClassifier(BinaryVote):
+    """A sparse vote of small empirical C-bound by column generation (CqBoost), on two classes.
+
+    Quadratic programs, which need the extra ``qp``.
+
+    Parameters
+    ----------
+    mu : float or "cv", default="cv"
+        The smallest mean margin of the vote on part B; "cv" selects it among 20 values up to the
+        margin of the best voter by 3-fold cross-validation on part B.
+    tol : float, default=1e-6
+        By how much a voter may violate the dual constraint.
+    voters, delta, certify_size, n_voters, random_state, n_jobs, verbose
+        As in `MajorityVoteClassifier`.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        The certificate of the vote, by ``lacasse``.
+    weights_ : ndarray of shape (2 n_voters,)
+        The weights of the voters, then of their complements.
+    voters_, statistics_, classes_, n_features_in_, feature_names_in_
+        As in `MajorityVoteClassifier`; the statistics are of voters and complements.
+
+    References
+    ----------
+    J.-F. Roy, M. Marchand and F. Laviolette, "A Column Generation Bound Minimization Approach with
+    PAC-Bayesian Generalization Guarantees", AISTATS 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from certivote import CqBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> vote = CqBoostClassifier(mu=0.5, random_state=0).fit(X, y)
+    >>> vote.certificate_
+    Certificate(risk_bound≤0.6810, confidence=95%, bound='lacasse', n_samples=285, n_voters=200)
+    """
+
+    def __init__(
+        self,
+        voters: Any = None,
+        mu: float | str = "cv",
+        tol: float = 1e-6,
+        delta: float = 0.05,
+        certify_size: float = 0.5,
+        n_voters: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.voters = voters
+        self.mu = mu
+        self.tol = tol
+        self.delta = delta
+        self.certify_size = certify_size
+        self.n_voters = n_voters
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _weights(
+        self, statistics: VoteStatistics, votes: NDArray[Any], y: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        def learn(sample: VoteStatistics, mu: float) -> NDArray[np.float64]:
+            return cq_boost(sample, mu, tol=self.tol)
+
+        largest = float(np.abs(1.0 - 2.0 * statistics.errors / statistics.n_samples).max())
+        grid = np.linspace(1e-4, largest, 20) if largest > 1e-4 else np.empty(0)
+        self.mu_, weights = select_margin(self.mu, grid, learn, statistics, votes, y)
+        return weights
+
+
+def _binary_shares(votes: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of each of two classes, in a vote of voters and their complements."""
+    own, complement = np.split(weights, 2)
+    second = (votes == 1) @ own + (votes == 0) @ complement
+    return np.column_stack([weights.sum() - second, second])
+
+
+def select_margin(
+    mu: float | str,
+    grid: NDArray[np.float64],
+    learn: Callable[[VoteStatistics, float], NDArray[np.float64]],
+    statistics: VoteStatistics,
+    votes: NDArray[Any],
+    y: NDArray[Any],
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the margin, selected by cross-validation if it must be, and the weights there."""
+    if mu != "cv":
+        if isinstance(mu, str):
+            raise ValueError(f"mu must be a number or 'cv', got {mu!r}.")
+        return float(mu), learn(statistics, float(mu))
+    errors = np.zeros(grid.size)
+    if len(y) >= 3:
+        # Stratified folds are harmless here: the certificate holds however μ is selected on part B.
+        folds = StratifiedKFold(3) if np.bincount(y, minlength=2).min() >= 3 else KFold(3)
+        for train, test in folds.split(votes, y):
+            sample = VoteStatistics.from_votes(votes[train], y[train])
+            for index, value in enumerate(grid):
+                try:
+                    shares = _binary_shares(votes[test], learn(sample, float(value)))
+                except InfeasibleError:
+                    errors[index] = np.inf
+                else:
+                    errors[index] += np.count_nonzero(
+                        (shares[:, 1] > shares[:, 0] + _TIE) != y[test]
+                    )
+    for index in np.argsort(errors, kind="stable"):
+        try:
+            return float(grid[index]), learn(statistics, float(grid[index]))
+        except InfeasibleError:
+            continue
+    raise InfeasibleError(
+        "no margin of the grid can be reached by these voters: none is better than chance."
+    )

@@ -1,0 +1,189 @@
+"""The vote whose weights minimise a certificate."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing, check_random_state
+
+from .._fingerprints import row_fingerprints, share_seen
+from .._validation import check_choice
+from ..bounds import Bound
+from ..certificate import certify
+from ..solvers import Solver
+from ..statistics import VoteStatistics
+from .base import CertifiedVote
+
+__all__ = ["MajorityVoteClassifier"]
+
+
+class MajorityVoteClassifier(CertifiedVote):
+    """A weighted majority vote with a certificate: its weights minimise a bound on its own risk.
+
+    `fit` splits the data by a random permutation, trains the voters on part A, and learns and
+    certifies their weights on part B. The permutation does not look at the labels: a stratified
+    split is not an independent draw of examples, and would void the guarantee.
+
+    What may look at the data, and when. Preprocessing and tuning go *inside*, as voters:
+    ``voters=make_pipeline(StandardScaler(), RandomForestClassifier())`` or
+    ``voters=GridSearchCV(RandomForestClassifier(), …)`` see part A only. A pipeline or a search
+    *around* this classifier lets them see part B: such a vote must be certified again, with
+    `certify`, on new data. The same is true after trying several seeds or sizes of the split and
+    keeping the best. Oversampled rows, several rows of one subject, and rows ordered in time are
+    not independent draws, and no certificate holds for them.
+
+    Parameters
+    ----------
+    voters : object, default=None
+        Where the voters come from:
+
+        - None or "trees": `n_voters` trees, each split the best of √d random features;
+        - "stumps": thresholds of single features, see `certivote.voters.Stumps`;
+        - an unfitted scikit-learn classifier: it is trained on part A, and if it is an ensemble
+          (random forest, extra trees, bagging, AdaBoost, voting, stacking), alone, at the end of a
+          pipeline or in a search, its members are the voters; otherwise it is the only voter;
+        - a list of unfitted classifiers or pipelines, each one a voter;
+        - fitted classifiers in scikit-learn's ``FrozenEstimator``, alone or each in a list: they
+          are used as they are, and all of the data certifies. It must be new to them;
+        - `certivote.voters.PredictionTable`: the columns of X are predictions made elsewhere.
+    bound : str or Bound, default="lacasse"
+        The certificate to minimise, by name or as an object with its settings.
+    delta : float, default=0.05
+        The probability that the certificate may fail. A bound object has its own.
+    certification : {"split"}, default="split"
+        How the certification examples are set apart from those that train the voters.
+    certify_size : float or int, default=0.5
+        The share of the data, or the number of examples, that certify.
+    prior : array-like of shape (n_voters,), default=None
+        A distribution on the voters fixed without looking at part B; uniform if None.
+    solver : str or Solver, default="lbfgs"
+        How the bound is minimised, by name or as an object with its settings.
+    n_voters : int, default=100
+        The number of trees, where the voters are trees.
+    random_state : int, RandomState or None, default=None
+        The seed of the split and of the voters' training. The certificate records it.
+    n_jobs : int, default=None
+        How many voters are trained, or vote, at the same time.
+    verbose : int, default=0
+        Show progress bars if positive; prettier ones if `rich` is installed.
+
+    Attributes
+    ----------
+    certificate_ : Certificate
+        With probability ``1 − delta``, `predict` errs on a new example with probability at most
+        ``certificate_.risk_bound``.
+    weights_ : ndarray of shape (n_voters,)
+        The weights of the voters.
+    voters_ : Voters
+        The fitted voters.
+    statistics_ : VoteStatistics
+        What part B says about the voters.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    n_features_in_ : int
+        The number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X has names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from certivote import MajorityVoteClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> vote = MajorityVoteClassifier(random_state=0).fit(X, y)
+    >>> vote.certificate_
+    Certificate(risk_bound≤0.3713, confidence=95%, bound='lacasse', n_samples=285, n_voters=100)
+    """
+
+    def __init__(
+        self,
+        voters: Any = None,
+        bound: str | Bound = "lacasse",
+        delta: float = 0.05,
+        certification: str = "split",
+        certify_size: float = 0.5,
+        prior: ArrayLike | None = None,
+        solver: str | Solver = "lbfgs",
+        n_voters: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.voters = voters
+        self.bound = bound
+        self.delta = delta
+        self.certification = certification
+        self.certify_size = certify_size
+        self.prior = prior
+        self.solver = solver
+        self.n_voters = n_voters
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_classes(self) -> None:
+        check_choice("certification", self.certification, ("split",))
+
+    def _learn(
+        self,
+        statistics: VoteStatistics,
+        votes: NDArray[Any] | None,
+        y: NDArray[Any] | None,
+        rng: np.random.RandomState,
+    ) -> None:
+        certificate = certify(
+            statistics,
+            bound=self.bound,
+            # The default stands for none: a bound object has its own.
+            delta=None if isinstance(self.bound, Bound) and self.delta == 0.05 else self.delta,
+            prior=self.prior,
+            solver=self.solver,
+            random_state=rng,
+        )
+        self.statistics_ = statistics
+        self.weights_ = certificate.weights
+        self.certificate_ = self._add_provenance(certificate)
+
+    def partial_fit(
+        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None
+    ) -> "MajorityVoteClassifier":
+        """Add certification examples, and learn and certify the weights again.
+
+        The voters stay as they are. The first call on an unfitted vote is `fit`. A certificate
+        holds for the size at which it was asked for: looking again and again and keeping the
+        smallest is a choice among several. Examples that are known already are left out.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
+            New examples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that may come, for the first call.
+
+        Returns
+        -------
+        self
+            The vote with more evidence.
+        """
+        if not hasattr(self, "statistics_"):
+            self._fit(X, y, classes)
+            return self
+        X, labels = self._check_data(X, y, reset=False)
+        rows = row_fingerprints(X)
+        if share_seen(X, self._seen) > 0.0:
+            new = ~np.isin(rows, self._seen)
+            warnings.warn(
+                f"{np.count_nonzero(~new)} of these {len(new)} examples are known to this vote "
+                "already. Evidence counts once: they are left out.",
+                stacklevel=2,
+            )
+            if not new.any():
+                return self
+            X, labels, rows = _safe_indexing(X, np.flatnonzero(new)), labels[new], rows[new]
+        statistics = self.statistics_ + self._statistics_of(X, labels)
+        self._seen = np.concatenate([self._seen, rows])
+        self._learn(statistics, None, None, check_random_state(0))
+        return self

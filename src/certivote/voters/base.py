@@ -1,0 +1,120 @@
+"""A set of fitted voters that can be asked for their votes."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, overload
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from .._progress import progress_bar
+
+__all__ = ["Group", "Voters", "codes_of"]
+
+# Code of a predicted label that is none of the classes: an error wherever it is predicted.
+UNKNOWN = -1
+
+
+class Group(Protocol):
+    """Voters that are asked together, because they share a preparation of the data."""
+
+    def __len__(self) -> int:
+        """Return the number of voters."""
+
+    def __getitem__(self, index: int) -> Any:
+        """Return one voter."""
+
+    def prepare(self, X: Any) -> Any:
+        """Return the data as these voters take it."""
+
+    def codes(self, index: int, prepared: Any, classes: NDArray[Any]) -> NDArray[np.integer[Any]]:
+        """Return what one voter predicts, as indices into the classes, −1 for any other label."""
+
+
+class Voters(Sequence[Any]):
+    """Fitted voters, from one or more groups.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        The voters.
+    """
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self.groups = list(groups)
+        self._members = [(group, index) for group in self.groups for index in range(len(group))]
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return [self[j] for j in range(len(self))[index]]
+        group, member = self._members[index]
+        return group[member]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[j] for j in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Voters({len(self)})"
+
+    def votes(
+        self, X: Any, classes: NDArray[Any], n_jobs: int | None = None, verbose: int = 0
+    ) -> NDArray[np.integer[Any]]:
+        """Return what each voter predicts for each example.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+            The examples.
+        classes : ndarray of shape (n_classes,)
+            The sorted labels.
+        n_jobs : int, default=None
+            How many voters vote at the same time.
+        verbose : int, default=0
+            Show a progress bar if positive.
+
+        Returns
+        -------
+        ndarray of shape (m, n_voters)
+            Indices into `classes`; −1 for any other label.
+        """
+        columns: list[NDArray[np.integer[Any]]] = []
+        with progress_bar("voting", len(self), verbose) as advance:
+            for group in self.groups:
+                prepared = group.prepare(X)
+
+                def ask(index: int, group: Group = group, prepared: Any = prepared) -> Any:
+                    column = group.codes(index, prepared, classes)
+                    advance()
+                    return column
+
+                parallel = Parallel(n_jobs=n_jobs, prefer="threads")
+                columns += parallel(delayed(ask)(index) for index in range(len(group)))
+        narrow = np.min_scalar_type(-max(len(classes), 1))
+        return np.stack(columns, axis=1, dtype=narrow, casting="unsafe")
+
+
+def codes_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the index of each label in the sorted classes, −1 where it is none of them.
+
+    Parameters
+    ----------
+    labels : ndarray
+        Any labels.
+    classes : ndarray
+        Sorted labels.
+    """
+    labels = np.asarray(labels)
+    textual = [array.dtype.kind in "US" for array in (labels, classes)]
+    if textual[0] != textual[1] and "O" not in (labels.dtype.kind, classes.dtype.kind):
+        raise ValueError(
+            f"the voters predict labels of {labels.dtype}, but y has labels of {classes.dtype}."
+        )
+    index = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    return np.where(classes[index] == labels, index, UNKNOWN)
