@@ -1,0 +1,8 @@
+"""The paper's experiment, in one command: ``python -m certivote.reproduce``."""
+
+from .protocol import LEARNERS, Record
+from .records import RecordStore
+from .run import run
+from .table import Table, read_reference
+
+__all__ = ["LEARNERS", "Record", "RecordStore", "Table", "read_reference", "run"]

@@ -1,0 +1,75 @@
+"""Results on disk: one small file a cell, written whole or not at all."""
+
+import json
+import os
+import tempfile
+from dataclasses import fields
+from pathlib import Path
+
+from .protocol import PROTOCOL, Record
+
+__all__ = ["RecordStore"]
+
+
+class RecordStore:
+    """A folder of records. A run that is killed loses at most the cell it was at.
+
+    Parameters
+    ----------
+    folder : path-like
+        Where the records are; made if it is not there.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def _path(self, dataset: str, learner: str, solver: str) -> Path:
+        return self.folder / f"{dataset.replace(':', '-')}.{learner}.{solver}.json"
+
+    def write(self, record: Record, solver: str) -> None:
+        """Write one record.
+
+        Parameters
+        ----------
+        record : Record
+            The cell.
+        solver : str
+            The solver of the run that it belongs to.
+        """
+        path = self._path(record.dataset, record.learner, solver)
+        handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=".", suffix=".tmp")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(record.to_dict(), file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+
+    def read(self, dataset: str, learner: str, solver: str) -> Record | None:
+        """Return a record, None if it is not there, and refuse one of another protocol.
+
+        Parameters
+        ----------
+        dataset, learner, solver : str
+            Which cell, of which run.
+        """
+        path = self._path(dataset, learner, solver)
+        if not path.exists():
+            return None
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(
+                f"{path} is not a record: {error}. Remove it to run it again."
+            ) from error
+        expected = {item.name for item in fields(Record)}
+        if not isinstance(values, dict) or values.get("protocol") != PROTOCOL:
+            found = values.get("protocol") if isinstance(values, dict) else None
+            raise ValueError(
+                f"{path} is a record of protocol {found!r}, this is protocol {PROTOCOL}: they do "
+                "not belong in one table. Choose another folder, or remove it."
+            )
+        if set(values) != expected:
+            wrong = ", ".join(sorted(expected ^ set(values)))
+            raise ValueError(f"{path} is not a record of this version: {wrong}.")
+        return Record(**values)
