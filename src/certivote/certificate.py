@@ -140,10 +140,10 @@ class Certificate:
             self.claim,
             f"  bound         {self.bound}" + (f" (constant {constant!r})" if constant else ""),
             f"  examples      {self.n_samples}",
-            f"  Gibbs risk    {self.gibbs_risk:.4f}",
-            f"  joint error   {self.joint_error:.4f}",
-            f"  disagreement  {self.disagreement:.4f}",
-            f"  KL            {self.kl:.4f}",
+            f"  Gibbs risk    {self.gibbs_risk:.3f}",
+            f"  joint error   {self.joint_error:.3f}",
+            f"  disagreement  {self.disagreement:.3f}",
+            f"  KL            {self.kl:.2f}",
             *(f"  {name.replace('_', ' '):13} {value}" for name, value in self.provenance.items()),
         ]
         if self.vacuous:

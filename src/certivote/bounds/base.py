@@ -13,7 +13,15 @@ from .._validation import check_choice, check_delta, check_distribution, check_n
 from ..divergences import Inverse, weights_kl, xi
 from ..statistics import Moments, VoteStatistics
 
-__all__ = ["Bound", "Evaluation", "MomentBound", "PrintedSettings", "round_up"]
+__all__ = [
+    "Bound",
+    "Evaluation",
+    "MomentBound",
+    "PrintedSettings",
+    "chain_rule",
+    "kl_and_log_ratio",
+    "round_up",
+]
 
 # The rounding of moments, KL and a few dozen operations stays below this.
 _SLACK = 2e-12
@@ -287,18 +295,18 @@ class MomentBound(Bound):
     def _value_and_gradient(
         self, statistics: VoteStatistics, q: NDArray[np.float64], p: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64]]:
-        moments, kl = statistics._moments(q), weights_kl(q, p)
+        moments, (kl, log_ratio) = statistics._moments(q), kl_and_log_ratio(q, p)
         evaluation = self._evaluate(moments, kl)
-        return round_up(evaluation.value), _chain_rule(evaluation, moments, q, p)
+        return round_up(evaluation.value), chain_rule(evaluation, moments, log_ratio)
 
     def _objective(
         self, statistics: VoteStatistics, q: NDArray[np.float64], p: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64]]:
-        moments, kl = statistics._moments(q), weights_kl(q, p)
+        moments, (kl, log_ratio) = statistics._moments(q), kl_and_log_ratio(q, p)
         evaluation = self._evaluate(moments, kl)
         if evaluation.value >= 1.0:
             evaluation = self._extend(moments, kl)
-        return evaluation.value, _chain_rule(evaluation, moments, q, p)
+        return evaluation.value, chain_rule(evaluation, moments, log_ratio)
 
     def _printed_objective(
         self,
@@ -307,19 +315,29 @@ class MomentBound(Bound):
         p: NDArray[np.float64],
         settings: PrintedSettings,
     ) -> tuple[float, NDArray[np.float64]]:
-        moments, kl = statistics._moments(q), weights_kl(q, p)
+        moments, (kl, log_ratio) = statistics._moments(q), kl_and_log_ratio(q, p)
         evaluation = self._evaluate_printed(moments, kl, settings)
-        return evaluation.value, _chain_rule(evaluation, moments, q, p)
+        return evaluation.value, chain_rule(evaluation, moments, log_ratio)
 
 
-def _chain_rule(
-    evaluation: Evaluation, moments: Moments, q: NDArray[np.float64], p: NDArray[np.float64]
+def chain_rule(
+    evaluation: Evaluation, moments: Moments, log_ratio: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the gradient in the weights from the partial derivatives."""
+    """Return the gradient in the weights from the partial derivatives.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The partial derivatives in the moments and KL.
+    moments : Moments
+        The gradients of the moments.
+    log_ratio : ndarray of shape (n,)
+        ``ln(q/p)``, which with 1 is the gradient of KL.
+    """
     if evaluation.kl == 0.0:
-        gradient = np.zeros_like(q)
+        gradient = np.zeros_like(log_ratio)
     else:
-        gradient = (_log_ratio(q, p) + 1.0) * evaluation.kl
+        gradient = (log_ratio + 1.0) * evaluation.kl
     for partial, direction in (
         (evaluation.gibbs_risk, moments.gibbs_gradient),
         (evaluation.joint_error, moments.joint_gradient),
@@ -335,12 +353,20 @@ def _chain_rule(
     return gradient
 
 
-def _log_ratio(q: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ``ln(q/p)``: −∞ where a weight is 0, and 0 where the prior is too."""
-    if q.all() and p.all():
+def kl_and_log_ratio(
+    q: NDArray[np.float64], p: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64]]:
+    """Return KL and ``ln(q/p)``: −∞ where a weight is 0, and 0 where the prior is too.
+
+    Parameters
+    ----------
+    q, p : ndarray of shape (n,)
+        Two distributions.
+    """
+    if q.min() > 0.0 and p.min() > 0.0:
         ratio: NDArray[np.float64] = np.log(q) - np.log(p)
-        return ratio
+        return max(0.0, float(q @ ratio)), ratio
     ratio = np.where(p > 0, -np.inf, 0.0)
     support = q > 0
     ratio[support] = np.log(q[support]) - np.log(p[support])
-    return ratio
+    return weights_kl(q, p), ratio

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize as scipy_minimize
 
 from .._validation import check_positive
-from ..bounds.base import _chain_rule
+from ..bounds.base import chain_rule, kl_and_log_ratio
 from ..bounds.kl_inverse import OneMomentBound
 from ..divergences import weights_kl
 from .base import Problem, Solver, through_softmax
@@ -65,8 +65,9 @@ class Alternating(Solver):
         def relaxed(logits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             q = problem.weights(logits)
             moments = statistics._moments(q)
-            evaluation = bound.relaxed(moments, weights_kl(q, prior), trade_off)
-            gradient = _chain_rule(evaluation, moments, q, prior)
+            kl, log_ratio = kl_and_log_ratio(q, prior)
+            evaluation = bound.relaxed(moments, kl, trade_off)
+            gradient = chain_rule(evaluation, moments, log_ratio)
             return evaluation.value, through_softmax(q, gradient)
 
         logits, previous = np.zeros(prior.size), np.inf

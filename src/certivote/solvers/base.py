@@ -172,7 +172,7 @@ def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def through_softmax(q: NDArray[np.float64], gradient: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the gradient in the logits from that in the weights ``q = softmax(logits)``."""
-    if not q.all():
+    if q.min() == 0.0:
         gradient = np.where(q > 0, gradient, 0.0)
     chained: NDArray[np.float64] = q * (gradient - float(q @ gradient))
     return chained

@@ -32,10 +32,10 @@ class LBFGS(Solver):
         The number of best single voters to start from.
     n_random : int, default=0
         The number of random starts, drawn from a flat Dirichlet distribution.
-    tol : float, default=1e-7
+    tol : float, default=1e-6
         It stops when no derivative in a logit exceeds `tol` times the value, or when one iteration
         lowers the logarithm of the value by less than ``tol²``. Each start is followed until
-        ``1000·tol``, and the best one to the end.
+        ``100·tol``, and the best one to the end.
     max_iter : int, default=20000
         The largest number of iterations of one run.
     memory : int, default=20
@@ -59,7 +59,7 @@ class LBFGS(Solver):
         n_tempered: int = 3,
         n_single: int = 2,
         n_random: int = 0,
-        tol: float = 1e-7,
+        tol: float = 1e-6,
         max_iter: int = 20_000,
         memory: int = 20,
     ) -> None:
@@ -128,7 +128,7 @@ class LBFGS(Solver):
         self, problem: Problem, random_state: int | np.random.RandomState | None
     ) -> tuple[NDArray[np.float64], bool, str]:
         runs = [
-            self._descend(problem, start, 1000.0 * self.tol)
+            self._descend(problem, start, 100.0 * self.tol)
             for start in self._starts(problem, random_state)
         ]
         best = self._descend(problem, min(runs, key=lambda run: run.fun).x, self.tol)
