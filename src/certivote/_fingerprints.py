@@ -1,5 +1,6 @@
 """Fingerprints of rows, to tell whether an example has been seen before."""
 
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any
 
@@ -32,8 +33,13 @@ def _factors(n: int) -> NDArray[np.uint64]:
 
 
 def _bits(column: NDArray[Any]) -> NDArray[np.uint64]:
+    if column.dtype.kind == "O":
+        with suppress(TypeError, ValueError):
+            column = column.astype(np.float64)
     if column.dtype.kind in "biuf":
-        return (column.astype(np.float64) + 0.0).view(np.uint64)  # −0 is 0
+        # At the precision of float32, so that a copy in another type is the same row; −0 is 0.
+        with np.errstate(over="ignore"):
+            return (column.astype(np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)
     digests = b"".join(blake2b(str(value).encode(), digest_size=8).digest() for value in column)
     return np.frombuffer(digests, dtype=np.uint64).copy()
 
