@@ -15,9 +15,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from certivote import Certificate, CertificateError, VoteStatistics, certify, format_up, minimize
+from certivote._digests import votes_sha256
 from certivote._formatting import format_confidence
 from certivote.bounds import GibbsBound, TandemBound, get_bound, list_bounds
-from certivote.certificate import votes_sha256
 from certivote.divergences import kl_divergence
 
 SCHEMA = json.loads((files("certivote") / "certificate.schema.json").read_text(encoding="utf-8"))

@@ -1,10 +1,8 @@
 """What is certified, of what, on what evidence and under which assumptions."""
 
-import hashlib
 import json
 import math
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,15 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._digests import votes_sha256
+from ._files import write_whole
 from ._formatting import format_confidence, format_up
 from ._validation import check_count, check_distribution, check_number, check_prior
 from ._version import __version__
 from .bounds import Bound, get_bound
 from .divergences import kl_divergence
 from .solvers import Solver, minimize
-from .statistics import VoteStatistics, as_labels
+from .statistics import VoteStatistics
 
-__all__ = ["Certificate", "CertificateError", "certify", "votes_sha256"]
+__all__ = ["Certificate", "CertificateError", "certify"]
 
 FORMAT = "certivote certificate"
 FORMAT_VERSION = 1
@@ -195,16 +195,7 @@ class Certificate:
         """
         text = json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
         if path is not None:
-            target = Path(path)
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    file.write(text)
-                os.chmod(temporary, 0o644)
-                os.replace(temporary, target)
-            except BaseException:
-                os.unlink(temporary)
-                raise
+            write_whole(path, text)
         return text
 
     @classmethod
@@ -398,44 +389,6 @@ def _read_fields(fields: Mapping[str, Any]) -> Certificate:
         assumptions=tuple(texts),
         certivote_version=fields["certivote_version"],
     )
-
-
-def votes_sha256(votes: ArrayLike, y: ArrayLike) -> str:
-    """Return a SHA-256 of votes and labels that does not depend on how they are stored.
-
-    Whole numbers are hashed as the narrowest integers that hold them all, whatever their type;
-    other numbers as 64-bit floats; the rest as text.
-
-    Parameters
-    ----------
-    votes : array-like of shape (m, n)
-        Predicted labels.
-    y : array-like of shape (m,)
-        True labels.
-    """
-    digest = hashlib.sha256(b"certivote votes 1")
-    for name, labels, ndim in (("votes", votes, 2), ("y", y, 1)):
-        array = as_labels(name, labels, ndim)
-        digest.update(np.array(array.shape, dtype="<i8").tobytes())
-        digest.update(_canonical(array))
-    return digest.hexdigest()
-
-
-def _canonical(array: NDArray[Any]) -> bytes:
-    if array.dtype.kind == "b":
-        array = array.astype(np.int8)
-    if array.dtype.kind == "f" and bool(np.all((np.trunc(array) == array) & (abs(array) < 2**53))):
-        array = array.astype(np.int64)
-    if array.dtype.kind in "iu":
-        smallest, largest = int(array.min()), int(array.max())
-        for size in (1, 2, 4, 8):
-            limit = 2 ** (8 * size - 1)
-            if -limit <= smallest and largest < limit:
-                return f"i{size}".encode() + array.astype(f"<i{size}").tobytes()
-    if array.dtype.kind == "f":
-        return b"f8" + array.astype("<f8").tobytes()
-    texts = (str(label).encode() for label in array.flat)
-    return b"text" + b"".join(len(text).to_bytes(8, "little") + text for text in texts)
 
 
 def certify(

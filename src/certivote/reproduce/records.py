@@ -2,10 +2,10 @@
 
 import json
 import os
-import tempfile
 from dataclasses import fields
 from pathlib import Path
 
+from .._files import write_whole
 from .protocol import PROTOCOL, Record
 
 __all__ = ["RecordStore"]
@@ -38,12 +38,7 @@ class RecordStore:
             The solver of the run that it belongs to.
         """
         path = self._path(record.dataset, record.learner, solver)
-        handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=".", suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(record.to_dict(), file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        write_whole(path, json.dumps(record.to_dict(), indent=1))
 
     def read(self, dataset: str, learner: str, solver: str) -> Record | None:
         """Return a record, None if it is not there, and refuse one of another protocol.
