@@ -1,0 +1,238 @@
+"""More data after the fit: counted by partial_fit, or for a certificate by certify."""
+
+import contextlib
+from math import log, sqrt
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from sklearn.exceptions import NotFittedError
+
+from certivote import (
+    CBBoostClassifier,
+    CertificateError,
+    CqBoostClassifier,
+    MajorityVoteClassifier,
+    MinCqClassifier,
+    VoteStatistics,
+    minimize,
+)
+from certivote.bounds import get_bound
+from certivote.voters import PredictionTable
+
+BINARY = [CBBoostClassifier, MinCqClassifier, CqBoostClassifier]
+
+
+# --- partial_fit ---------------------------------------------------------------------------------
+
+
+def test_first_partial_fit_is_fit(data, small):
+    X, y, *_ = data
+    vote = small(MajorityVoteClassifier).partial_fit(X, y)
+    assert (
+        vote.certificate_.to_dict()
+        == small(MajorityVoteClassifier).fit(X, y).certificate_.to_dict()
+    )
+
+
+def test_partial_fit_adds_the_new_counts(data, small, losses_by_hand):
+    X, y, X_new, y_new = data
+    vote = small(MajorityVoteClassifier).fit(X, y)
+    members, before = list(vote.voters_), vote.statistics_
+    for rows in (slice(0, 100), slice(100, 101), slice(101, 300)):
+        vote.partial_fit(X_new[rows], y_new[rows])
+    losses = losses_by_hand(vote, X_new, y_new)
+    assert vote.statistics_.n_samples == before.n_samples + 300
+    assert np.array_equal(vote.statistics_.errors, before.errors + losses.sum(axis=0))
+    assert np.array_equal(vote.statistics_.tandem, before.tandem + losses.T @ losses)
+    assert all(old is new for old, new in zip(members, vote.voters_, strict=True))
+    vote.certificate_.verify(statistics=vote.statistics_)
+    best = minimize("lacasse", vote.statistics_)
+    assert vote.certificate_.risk_bound == pytest.approx(best.value, abs=1e-6)
+    assert vote.certificate_.n_samples == 450
+
+
+def test_rows_come_in_any_shards(data, small):
+    X, y, X_new, y_new = data
+    whole = small(MajorityVoteClassifier).fit(X, y).partial_fit(X_new, y_new)
+    shards = small(MajorityVoteClassifier).fit(X, y)
+    for rows in np.array_split(np.arange(300), 7):
+        shards.partial_fit(X_new[rows], y_new[rows])
+    assert whole.statistics_ == shards.statistics_
+    assert np.array_equal(whole.weights_, shards.weights_)
+
+
+@pytest.mark.parametrize("known", ["fit", "partial_fit"])
+def test_known_rows_are_left_out(known, data, small):
+    X, y, X_new, y_new = data
+    vote = small(MajorityVoteClassifier).fit(X, y)
+    if known == "partial_fit":
+        vote.partial_fit(X_new, y_new)
+    before, again = vote.certificate_.to_dict(), (X, y) if known == "fit" else (X_new, y_new)
+    with pytest.warns(UserWarning, match="left out"):
+        vote.partial_fit(*again)
+    assert vote.certificate_.to_dict() == before
+
+
+@pytest.mark.parametrize("n_known", [200, 60])
+def test_known_rows_among_new_ones_are_left_out(n_known, data, small):
+    X, y, X_new, y_new = data
+    vote = small(MajorityVoteClassifier).fit(X, y)
+    rows, labels = np.vstack([X[:n_known], X_new[:100]]), np.r_[y[:n_known], y_new[:100]]
+    with pytest.warns(UserWarning, match="of these"):
+        vote.partial_fit(rows, labels)
+    alone = small(MajorityVoteClassifier).fit(X, y).partial_fit(X_new[:100], y_new[:100])
+    assert vote.statistics_.n_samples == 250
+    assert vote.statistics_ == alone.statistics_
+
+
+def test_classes_of_the_first_partial_fit(data, small):
+    X, y, X_new, _ = data
+    vote = small(MajorityVoteClassifier).partial_fit(X, y, classes=[0, 1, 2])
+    assert vote.classes_.tolist() == [0, 1, 2]
+    before = vote.statistics_
+    vote.partial_fit(X_new[:50], np.full(50, 2))
+    assert np.array_equal(vote.statistics_.errors, before.errors + 50)
+    # A label that nobody announced: every voter errs on it.
+    vote.partial_fit(X_new[50:80], np.full(30, 5))
+    assert np.array_equal(vote.statistics_.errors, before.errors + 80)
+    assert np.array_equal(vote.statistics_.tandem, before.tandem + 80)
+
+
+def test_partial_fit_checks_the_number_of_features(data, small):
+    X, y, X_new, y_new = data
+    vote = small(MajorityVoteClassifier).fit(X, y)
+    with pytest.raises(ValueError, match="8 features"):
+        vote.partial_fit(X_new[:, :5], y_new)
+    with pytest.raises(ValueError, match="same number of rows"):
+        vote.partial_fit(X_new, y_new[:5])
+
+
+def test_fit_forgets_what_partial_fit_added(data, small):
+    X, y, X_new, y_new = data
+    vote = small(MajorityVoteClassifier).fit(X, y).partial_fit(X_new, y_new).fit(X, y)
+    assert vote.statistics_.n_samples == 150
+    assert vote.partial_fit(X_new, y_new).statistics_.n_samples == 450
+
+
+# --- certify -------------------------------------------------------------------------------------
+
+
+def kl_inverse_upper(a, radius):
+    """By bisection on the definition."""
+
+    def gap(b):
+        first = a * log(a / b) if a > 0 else 0.0
+        return first + (1 - a) * log((1 - a) / (1 - b)) - radius
+
+    return brentq(gap, a, 1 - 1e-15, xtol=1e-15)
+
+
+@pytest.mark.parametrize("kind", [MajorityVoteClassifier, *BINARY])
+def test_certify_on_new_data(kind, data, small, losses_by_hand):
+    X, y, X_new, y_new = data
+    vote = small(kind).fit(X, y)
+    certificate = vote.certify(X_new, y_new, bound="gibbs", delta=0.02)
+    losses = losses_by_hand(vote, X_new, y_new)
+    if kind is not MajorityVoteClassifier:
+        losses = np.hstack([losses, 1 - losses])
+    assert certificate.kl == 0.0
+    assert np.array_equal(certificate.weights, vote.weights_)
+    assert np.array_equal(certificate.prior, vote.weights_)
+    assert certificate.n_samples == 300
+    certificate.verify(statistics=VoteStatistics.from_losses(losses))
+    risk = float((losses @ vote.weights_).mean())
+    assert certificate.gibbs_risk == pytest.approx(risk, abs=1e-12)
+    closed = 2 * kl_inverse_upper(risk, log(2 * sqrt(300) / 0.02) / 300)
+    assert certificate.risk_bound == pytest.approx(min(1.0, closed), abs=1e-9)
+    other = VoteStatistics.from_losses(1 - losses)
+    with pytest.raises(CertificateError, match="not those that were certified"):
+        certificate.verify(statistics=other)
+
+
+def test_certify_with_any_bound(data, small, votes_by_hand):
+    X, y, X_new, y_new = data
+    vote = small(MajorityVoteClassifier, delta=0.1).fit(X, y)
+    statistics = VoteStatistics.from_votes(votes_by_hand(vote, X_new), y_new)
+    for name in ("lacasse", "tandem", "seeger", "mcallester", "gibbs"):
+        certificate = vote.certify(X_new, y_new, bound=name)
+        assert (certificate.bound, certificate.delta) == (name, 0.1)
+        value = get_bound(name, delta=0.1).value(statistics, vote.weights_, vote.weights_)
+        assert certificate.risk_bound == min(1.0, value)
+    certificate = vote.certify(X_new, y_new, bound=get_bound("tandem", delta=0.3))
+    assert (certificate.bound, certificate.delta) == ("tandem", 0.3)
+    assert vote.certify(X_new, y_new).bound == "lacasse"
+    assert vote.certify(X_new, y_new, delta=0.2).delta == 0.2
+
+
+def test_certify_keeps_the_settings_of_the_bound(data, small):
+    X, y, X_new, y_new = data
+    bound = get_bound("lacasse", delta=0.1, constant="exact")
+    vote = small(MajorityVoteClassifier, bound=bound).fit(X, y)
+    assert vote.certificate_.bound_parameters == {"delta": 0.1, "constant": "exact"}
+    certificate = vote.certify(X_new, y_new)
+    assert certificate.bound_parameters == {"delta": 0.1, "constant": "exact"}
+
+
+def test_certify_refuses_two_deltas(data, small):
+    X, y, X_new, y_new = data
+    vote = small(MajorityVoteClassifier).fit(X, y)
+    with pytest.raises(ValueError, match="delta"):
+        vote.certify(X_new, y_new, bound=get_bound("tandem", delta=0.1), delta=0.01)
+
+
+@pytest.mark.parametrize("kind", [MajorityVoteClassifier, *BINARY])
+def test_certify_refuses_the_data_of_the_fit(kind, data, small):
+    X, y, X_new, y_new = data
+    vote = small(kind).fit(X, y)
+    with pytest.raises(ValueError, match=r"needs new data.*certificate_"):
+        vote.certify(X, y)
+    with pytest.raises(ValueError, match=r"100\.0%"):
+        vote.certify(X[::-3], y[::-3])
+    with pytest.warns(UserWarning, match=r"2\.0% of these examples"):
+        certificate = vote.certify(np.vstack([X_new[:294], X[:6]]), np.r_[y_new[:294], y[:6]])
+    assert certificate.n_samples == 300
+
+
+def test_certify_refuses_what_partial_fit_saw(data, small):
+    X, y, X_new, y_new = data
+    vote = small(MajorityVoteClassifier).fit(X, y).partial_fit(X_new, y_new)
+    with pytest.raises(ValueError, match="new data"):
+        vote.certify(X_new, y_new)
+
+
+@pytest.mark.parametrize("kind", [CBBoostClassifier, CqBoostClassifier, MinCqClassifier])
+def test_binary_certificate_of_labels_that_nobody_can_predict(kind, data, small, frozen_trees):
+    # Voters that are mostly wrong: the weight is on complements, which err on a third label too.
+    X, y, X_new, y_new = data
+    trees = frozen_trees(X, 1 - y, max_depth=3, max_features=3)
+    vote = small(kind, voters=trees).fit(X_new[:150], y_new[:150])
+    assert vote.score(X_new[150:], y_new[150:]) > 0.6
+    assert vote.weights_[10:].sum() > 0.5
+    # Refused, or counted as an error of everybody: anything but a small certificate.
+    risk_bound = 1.0
+    with contextlib.suppress(ValueError):
+        risk_bound = vote.certify(X_new[150:], np.full(150, 7)).risk_bound
+    assert risk_bound == 1.0
+
+
+def test_binary_certificate_of_votes_for_an_unknown_label():
+    # Columns that are mostly wrong, then columns of a label that neither class has.
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=300)
+    table = np.where(rng.random((300, 9)) < 0.8, 1 - y[:, None], y[:, None])
+    vote = CBBoostClassifier(voters=PredictionTable()).fit(table, y)
+    unknown, ones = np.full((300, 9), 5), np.ones(300, dtype=int)
+    error, risk_bound = 1.0, 1.0
+    with contextlib.suppress(ValueError):
+        error = np.mean(vote.predict(unknown) != ones)
+    with contextlib.suppress(ValueError):
+        risk_bound = vote.certify(unknown, ones).risk_bound
+    assert risk_bound >= error
+
+
+def test_certify_before_fit(data):
+    X, y, *_ = data
+    for call in (MajorityVoteClassifier().certify, CBBoostClassifier().certify):
+        with pytest.raises(NotFittedError):
+            call(X, y)
