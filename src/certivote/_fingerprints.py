@@ -16,16 +16,20 @@ def row_fingerprints(X: Any) -> NDArray[np.uint64]:
     """Return a 64-bit number for each row: equal for equal rows, almost surely not for others."""
     if sparse.issparse(X):
         return _sparse_fingerprints(sparse.csr_array(X, copy=True))
-    columns = [np.asarray(X[name]) for name in X.columns] if hasattr(X, "columns") else None
-    if columns is None:
-        array = np.asarray(X)
-        array = array.reshape(len(array), -1)
-        columns = [array[:, j] for j in range(array.shape[1])]
+    columns = _columns(X)
     factors = _factors(len(columns))
     total = np.zeros(len(columns[0]), dtype=np.uint64)
     for column, factor in zip(columns, factors, strict=True):
         total += _mix(_bits(column)) * factor
     return total
+
+
+def _columns(X: Any) -> list[NDArray[Any]]:
+    if hasattr(X, "columns"):
+        return [np.asarray(X[name]) for name in X.columns]
+    array = np.asarray(X)
+    array = array.reshape(len(array), -1)
+    return [array[:, j] for j in range(array.shape[1])]
 
 
 def _factors(n: int) -> NDArray[np.uint64]:
@@ -59,6 +63,14 @@ def _sparse_fingerprints(X: Any) -> NDArray[np.uint64]:
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms, dtype=np.uint64)])
     total: NDArray[np.uint64] = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
     return total
+
+
+def has_fractions(X: Any) -> bool:
+    """Tell whether some dense feature is continuous: it takes values that are no whole numbers."""
+    return not sparse.issparse(X) and any(
+        column.dtype.kind == "f" and bool(np.any(column[np.isfinite(column)] % 1.0))
+        for column in _columns(X)
+    )
 
 
 def share_seen(X: Any, seen: NDArray[np.uint64]) -> float:

@@ -27,13 +27,15 @@ def progress_bar(what: str, total: int, verbose: int) -> Iterator[Progress]:
             task = bar.add_task(what, total=total)
             yield lambda steps=1: bar.advance(task, steps)
     else:
-        done = 0
+        done, terminal = 0, sys.stderr.isatty()
 
         def advance(steps: int = 1) -> None:
             nonlocal done
             done += steps
-            sys.stderr.write(f"\r{what}: {done}/{total}")
-            sys.stderr.flush()
+            if terminal:
+                sys.stderr.write(f"\r{what}: {done}/{total}")
+                sys.stderr.flush()
 
         yield advance
-        sys.stderr.write("\n")
+        # In a log one line is enough.
+        sys.stderr.write("\n" if terminal else f"{what}: {done}/{total}\n")

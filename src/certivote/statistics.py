@@ -17,6 +17,8 @@ __all__ = ["Moments", "VoteStatistics", "as_labels", "losses_of_votes"]
 
 # An erring weight this close to one half is a tie.
 _TIE = 1e-12
+# By how much rounding may break an identity between moments.
+_INCONSISTENCY = 1e-9
 _ROWS_PER_PRODUCT = 16_384
 
 
@@ -93,6 +95,18 @@ class Moments:
             raise ValueError(f"joint_error + disagreement must be at most 1, got {e!r} and {d!r}.")
         none = np.empty(0)
         return cls(**values, gibbs_gradient=none, joint_gradient=none, disagreement_gradient=none)
+
+    def check_consistent(self) -> None:
+        """Refuse moments that no vote on one sample can have."""
+        r, e, d = self.gibbs_risk, self.joint_error, self.disagreement
+        if abs(e + 0.5 * d - r) > _INCONSISTENCY:
+            raise ValueError(
+                f"gibbs_risk must be joint_error + disagreement/2, got {r!r}, {e!r} and {d!r}."
+            )
+        if e < r * r - _INCONSISTENCY:
+            raise ValueError(
+                f"joint_error must be at least the square of gibbs_risk, got {e!r} and {r!r}."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the three moments and the three sizes."""

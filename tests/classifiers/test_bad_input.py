@@ -209,3 +209,15 @@ def test_y_must_be_labels(data, small):
         small(MajorityVoteClassifier).fit(X, None)
     with pytest.raises(ValueError, match="Reshape your data"):
         small(MajorityVoteClassifier).fit(X[:, 0], y)
+
+
+def test_copied_rows_are_noticed(data):
+    X, y, *_ = data
+    with pytest.warns(UserWarning, match="have a twin among the examples that train"):
+        MajorityVoteClassifier(n_voters=5, random_state=0).fit(np.tile(X, (3, 1)), np.tile(y, 3))
+
+
+def test_rows_of_few_values_may_repeat():
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(200, 3))
+    MajorityVoteClassifier(n_voters=5, random_state=0).fit(X.astype(float), X[:, 0])

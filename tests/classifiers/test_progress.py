@@ -31,5 +31,13 @@ def test_progress_in_plain_text(data, capsys, monkeypatch, small):
     small(MajorityVoteClassifier, n_voters=4, verbose=1).fit(X, y)
     out, err = capsys.readouterr()
     assert out == ""
+    assert err == "training: 4/4\nvoting: 4/4\n"  # no terminal: one line each
+
+
+def test_progress_in_plain_text_on_a_terminal(data, capsys, monkeypatch, small):
+    X, y, *_ = data
+    monkeypatch.setattr("certivote._progress.find_spec", lambda name: None)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    small(MajorityVoteClassifier, n_voters=4, verbose=1).fit(X, y)
     steps = [f"\r{what}: {k}/4" for what in ("training", "voting") for k in range(1, 5)]
-    assert err == "".join([*steps[:4], "\n", *steps[4:], "\n"])
+    assert capsys.readouterr().err == "".join([*steps[:4], "\n", *steps[4:], "\n"])

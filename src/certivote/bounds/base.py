@@ -290,7 +290,9 @@ class MomentBound(Bound):
         """
         self._check_parameters()
         kl = check_number("kl", kl, 0.0, math.inf)
-        return round_up(self._evaluate(Moments.from_dict(evidence), kl).value)
+        moments = Moments.from_dict(evidence)
+        moments.check_consistent()
+        return round_up(self._evaluate(moments, kl).value)
 
     def _value_and_gradient(
         self, statistics: VoteStatistics, q: NDArray[np.float64], p: NDArray[np.float64]

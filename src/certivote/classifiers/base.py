@@ -23,7 +23,7 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from .._fingerprints import row_fingerprints, share_seen
+from .._fingerprints import has_fractions, row_fingerprints, share_seen
 from ..bounds import Bound, get_bound
 from ..certificate import ASSUMPTIONS, Certificate, certify
 from ..leaks import warn_if_trained_on
@@ -36,16 +36,28 @@ __all__ = ["CertifiedVote"]
 _TIE = 1e-12
 _ROWS_PER_CHUNK = 16_384
 
+_EXAMPLE_ASSUMPTION = (
+    "No example is there twice, by oversampling or because one subject gave several rows, and "
+    "their order in time does not matter."
+)
+_SEARCH_ASSUMPTION = (
+    "A vote that a search around this classifier selected must be certified again on new data."
+)
 _SPLIT_ASSUMPTIONS = (
     "Whatever looks at more than one row (scaling, feature selection, tuning) happened inside the "
     "voters, on part A, and not before the split.",
     "No other seed or size of the split was tried: keeping the best of several is a choice that "
     "looks at part B.",
-    "No example is there twice, by oversampling or because one subject gave several rows, and "
-    "their order in time does not matter.",
-    "A vote that a search around this classifier selected must be certified again on new data.",
+    _EXAMPLE_ASSUMPTION,
+    _SEARCH_ASSUMPTION,
 )
-_FROZEN_ASSUMPTION = "The frozen voters were trained, and chosen, on other data than this."
+_FROZEN_ASSUMPTIONS = (
+    "The frozen voters, and whatever prepares their data, were trained and chosen on other data.",
+    _EXAMPLE_ASSUMPTION,
+    _SEARCH_ASSUMPTION,
+)
+# Twins of training rows above this share of part B are hardly chance where features are continuous.
+_TOO_MANY_TWINS = 0.1
 
 
 class CertifiedVote(ClassifierMixin, BaseEstimator):
@@ -98,19 +110,23 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         self.voters_: Voters = voters
         self.classes_ = _all_classes(y, voters, classes)
         self._check_classes()
-        self._provenance = {
-            "voters_from": "frozen, trained elsewhere" if frozen else "part A of a random split",
-            "voter_samples": 0 if frozen else len(part_a),
-            "seed": seed,
-            "certify_size": 1.0 if frozen else _plain(self.certify_size),
-        }
+        self._frozen = frozen
+        self._provenance: dict[str, Any] = {"voters_from": "frozen, trained elsewhere"}
+        if not frozen:
+            self._provenance = {
+                "voters_from": "part A of a random split",
+                "voter_samples": len(part_a),
+                "seed": seed,
+                "certify_size": _plain(self.certify_size),
+            }
         self._seen = row_fingerprints(X)
         votes = voters.votes(X_b, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
         codes = codes_of(y_b, self.classes_)
         if frozen:
             warn_if_trained_on(self.voters, votes != codes[:, None])
         else:
-            _warn_of_unseen_classes(self.classes_, y_a, y_b)
+            _warn_of_unseen_classes(y_a, y_b)
+            _warn_of_twins(X_b, self._seen[part_a], self._seen[part_b])
         self._learn(VoteStatistics.from_votes(votes, codes), votes, codes, rng)
         return self
 
@@ -170,13 +186,12 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         """Set weights, statistics and certificate."""
 
     def _add_provenance(self, certificate: Certificate) -> Certificate:
-        frozen = self._provenance["voter_samples"] == 0
-        assumptions = (
-            *ASSUMPTIONS,
-            *((_FROZEN_ASSUMPTION,) if frozen else ()),
-            *_SPLIT_ASSUMPTIONS,
+        special = _FROZEN_ASSUMPTIONS if self._frozen else _SPLIT_ASSUMPTIONS
+        return replace(
+            certificate,
+            provenance=dict(self._provenance),
+            assumptions=(*ASSUMPTIONS, *special),
         )
-        return replace(certificate, provenance=dict(self._provenance), assumptions=assumptions)
 
     # --- the vote ------------------------------------------------------------------------------
 
@@ -232,9 +247,19 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
 
     def _statistics_of(self, X: Any, y: NDArray[Any]) -> VoteStatistics:
         votes = self.voters_.votes(X, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
-        # A label that is none of the classes is one that every voter errs on.
+        return VoteStatistics.from_votes(votes, self._codes(y))
+
+    def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
+        """Return labels as indices; every voter errs on one that is none of the classes."""
         codes = codes_of(y, self.classes_)
-        return VoteStatistics.from_votes(votes, np.where(codes < 0, len(self.classes_), codes))
+        unknown = codes < 0
+        if unknown.any():
+            warnings.warn(
+                f"y has labels that this vote has never seen, such as {y[unknown][0]!r}: it errs "
+                f"on these {np.count_nonzero(unknown)} examples.",
+                stacklevel=4,
+            )
+        return np.where(unknown, len(self.classes_), codes)
 
     def certify(
         self, X: Any, y: ArrayLike, bound: str | Bound | None = None, delta: float | None = None
@@ -286,8 +311,11 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             delta=delta,
             prior=self.weights_,
         )
-        provenance = {"voters_from": "a fitted vote, certified on new data"}
-        return replace(certificate, provenance=provenance)
+        return replace(
+            certificate,
+            provenance={"voters_from": "a fitted vote, certified on new data"},
+            assumptions=(*ASSUMPTIONS, _EXAMPLE_ASSUMPTION),
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -375,7 +403,19 @@ def _all_classes(y: NDArray[Any], voters: Voters, classes: ArrayLike | None) -> 
     return merged
 
 
-def _warn_of_unseen_classes(classes: NDArray[Any], y_a: NDArray[Any], y_b: NDArray[Any]) -> None:
+def _warn_of_twins(X_b: Any, seen_a: NDArray[Any], seen_b: NDArray[Any]) -> None:
+    """Warn if many rows of part B are in part A too, and are too rich for that to be chance."""
+    share = float(np.isin(seen_b, seen_a).mean())
+    if share > _TOO_MANY_TWINS and has_fractions(X_b):
+        warnings.warn(
+            f"{share:.0%} of the certification examples have a twin among the examples that train "
+            "the voters. If rows were copied (oversampling, several rows of one subject), the "
+            "certificate is not valid.",
+            stacklevel=4,
+        )
+
+
+def _warn_of_unseen_classes(y_a: NDArray[Any], y_b: NDArray[Any]) -> None:
     unseen = np.setdiff1d(np.unique(y_b), np.unique(y_a))
     if unseen.size:
         warnings.warn(

@@ -14,7 +14,6 @@ from .._validation import check_prior
 from ..certificate import certify
 from ..learners import InfeasibleError, cb_boost, cq_boost, min_cq, self_complemented
 from ..statistics import VoteStatistics
-from ..voters import codes_of
 from .base import _TIE, CertifiedVote
 
 __all__ = ["CBBoostClassifier", "CqBoostClassifier", "MinCqClassifier"]
@@ -69,9 +68,7 @@ class BinaryVote(CertifiedVote):
         votes = self.voters_.votes(X, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
         complements = np.where(votes < 0, votes, 1 - votes)
         # On a label that is none of the two classes, a voter and its complement both err.
-        codes = codes_of(y, self.classes_)
-        codes = np.where(codes < 0, len(self.classes_), codes)
-        return VoteStatistics.from_votes(np.hstack([votes, complements]), codes)
+        return VoteStatistics.from_votes(np.hstack([votes, complements]), self._codes(y))
 
     def _net_votes(self, votes: NDArray[Any]) -> NDArray[np.float64]:
         return _binary_shares(votes, self.weights_)

@@ -185,5 +185,7 @@ class MajorityVoteClassifier(CertifiedVote):
             X, labels, rows = _safe_indexing(X, np.flatnonzero(new)), labels[new], rows[new]
         statistics = self.statistics_ + self._statistics_of(X, labels)
         self._seen = np.concatenate([self._seen, rows])
+        added = self._provenance.get("added_samples", 0) + len(rows)
+        self._provenance = {**self._provenance, "added_samples": added}
         self._learn(statistics, None, None, check_random_state(0))
         return self

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from .._formatting import format_up
 from ..datasets import list_datasets
 from ..solvers import list_solvers
 from .document import document, time_spent
@@ -53,7 +54,7 @@ def _live_table(datasets: Sequence[str], learners: Sequence[str]) -> Iterator[An
 
         def say(dataset: str, learner: str, record: Record | None) -> None:
             if record is not None:
-                text = f"{record.test_risk:.4f}  {record.bound:.4f}"
+                text = f"{record.test_risk:.4f}  {format_up(record.bound)}"
                 print(f"{dataset:12} {TITLES[learner]:9} {text}", file=sys.stderr, flush=True)
 
         yield say
@@ -78,7 +79,7 @@ def _live_table(datasets: Sequence[str], learners: Sequence[str]) -> Iterator[An
             elif record is None:
                 cells[dataset][learner] = "…"
             else:
-                cells[dataset][learner] = f"{record.test_risk:.3f} {record.bound:.3f}"
+                cells[dataset][learner] = f"{record.test_risk:.3f} {format_up(record.bound, 3)}"
             live.update(render())
 
         yield show
@@ -87,6 +88,7 @@ def _live_table(datasets: Sequence[str], learners: Sequence[str]) -> Iterator[An
 def _write(
     table: Table, records: Sequence[Record], options: argparse.Namespace, run_as: str
 ) -> None:
+    options.out.mkdir(parents=True, exist_ok=True)
     for name, text in (
         ("table1.md", table.to_markdown()),
         ("table1.tex", table.to_latex()),
@@ -123,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         store = RecordStore(options.out / "records")
         with _live_table(datasets, learners) as progress:
             records = run(store, datasets, learners, options.solver, options.jobs, progress)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     table = Table(records, None if path is None else read_reference(path))

@@ -17,12 +17,11 @@ class RecordStore:
     Parameters
     ----------
     folder : path-like
-        Where the records are; made if it is not there.
+        Where the records are; made when the first one is written.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
 
     def _path(self, dataset: str, learner: str, solver: str) -> Path:
         return self.folder / f"{dataset.replace(':', '-')}.{learner}.{solver}.json"
@@ -38,6 +37,7 @@ class RecordStore:
             The solver of the run that it belongs to.
         """
         path = self._path(record.dataset, record.learner, solver)
+        self.folder.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(record.to_dict(), indent=1))
 
     def read(self, dataset: str, learner: str, solver: str) -> Record | None:

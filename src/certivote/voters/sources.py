@@ -129,7 +129,7 @@ def _fit_list(
 
 def _fit_one(voter: Any, X: Any, y: Any, rng: np.random.RandomState, name: str) -> Any:
     """Return a fitted copy of a classifier, or the classifier itself if it is frozen."""
-    if not hasattr(voter, "fit") or not hasattr(voter, "predict") or not is_classifier(voter):
+    if not hasattr(voter, "fit") or not is_classifier(voter):
         raise ValueError(f"{name} must be a scikit-learn classifier, got {voter!r}.")
     if is_frozen_estimator(voter):
         inner = voter.steps[-1][1] if isinstance(voter, Pipeline) else voter
