@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certivote import Moments, VoteStatistics
+from certivote import Moments, VoteStatistics, certify
 from certivote import _counting as counting
 
 
@@ -118,8 +118,8 @@ def test_the_float_sums_are_flushed_while_they_are_exact():
 def test_counts_of_the_sum_of_large_shards_are_exact():
     big = 2**40 + 1
     shard = VoteStatistics(big, [big], [[big]])
-    other = VoteStatistics(big, [big], [[big]])
-    assert (shard + other).tandem[0, 0] == 2**41 + 2
+    other = VoteStatistics(big, [big - 1], [[big - 1]])
+    assert (shard + other).tandem[0, 0] == 2**41 + 1
 
 
 @settings(max_examples=60, deadline=None)
@@ -657,3 +657,31 @@ def test_missing_labels_among_texts_are_refused():
 def test_rows_that_are_not_the_counted_ones_are_refused():
     with pytest.raises(ValueError, match="rows must hold the losses that errors counts"):
         VoteStatistics(3, [1], [[1]], np.zeros((3, 1), np.uint8))
+
+
+def test_masked_losses_and_votes_are_refused():
+    losses = np.ma.masked_array(np.zeros((5, 2), int), mask=np.eye(5, 2, dtype=bool))
+    with pytest.raises(ValueError, match="losses must not have masked values"):
+        VoteStatistics.from_losses(losses)
+    with pytest.raises(ValueError, match="votes must not have masked values"):
+        VoteStatistics.from_votes(losses, np.zeros(5, int))
+
+
+@pytest.mark.parametrize("byte", [2, 128, 255])
+def test_a_mask_read_from_memory_counts_every_byte_but_zero(byte):
+    losses = random_losses(120_000, 11, seed=3, rate=0.3)
+    mask = (losses.astype(np.uint8) * np.uint8(byte)).view(bool)
+    assert_counts(VoteStatistics.from_losses(mask), losses)
+
+
+def test_samples_with_the_same_counts_are_suspicious():
+    losses = random_losses(2_000, 5, seed=4)
+    with pytest.warns(UserWarning, match="very same counts"):
+        VoteStatistics.from_losses(losses) + VoteStatistics.from_losses(losses)
+
+
+def test_impossible_counts_give_no_evidence():
+    # Four voters that err on 30% each and never together would need 120% of the examples.
+    impossible = VoteStatistics(1000, [300] * 4, np.diag([300] * 4))
+    with pytest.raises(ValueError, match="joint_error must be at least the square"):
+        certify(impossible)

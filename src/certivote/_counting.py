@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._threads import available_cores, one_blas_thread
+from ._validation import refuse_mask
 
 # In float32 a count is exact up to 2**24; a block stays far below, and its float32 copy in cache.
 _BLOCK_ROWS = 8_192
@@ -66,6 +67,9 @@ class _PopcountWorker:
     def add(self, losses: NDArray[np.generic], name: str) -> None:
         check_losses(losses, name)
         narrow = losses.view(np.uint8) if losses.itemsize == 1 else losses.astype(np.uint8)
+        if losses.dtype.kind == "b" and narrow.max() > 1:
+            narrow = losses.astype(np.uint8)  # a mask read from memory: any byte but 0 is True
+            narrow[narrow > 1] = 1
         for start in range(0, len(narrow), self._step):
             block = np.ascontiguousarray(narrow[start : start + self._step])
             self._kernel(block, self._bits, self._counts)
@@ -149,6 +153,7 @@ class Counter:
 
     def add(self, losses: ArrayLike, name: str) -> None:
         """Count the errors of some rows."""
+        refuse_mask(name, losses)
         array = np.asarray(losses)
         if array.dtype.kind not in "biuf":
             raise ValueError(f"{name} must be numbers 0 or 1, got an array of {array.dtype}.")

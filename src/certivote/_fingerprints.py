@@ -43,7 +43,9 @@ def _bits(column: NDArray[Any]) -> NDArray[np.uint64]:
     if column.dtype.kind in "biuf":
         # At the precision of float32, so that a copy in another type is the same row; −0 is 0.
         with np.errstate(over="ignore"):
-            return (column.astype(np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)
+            narrow = column.astype(np.float32) + np.float32(0)
+            narrow[np.isnan(narrow)] = np.nan  # whatever its sign
+            return narrow.view(np.uint32).astype(np.uint64)
     digests = b"".join(blake2b(str(value).encode(), digest_size=8).digest() for value in column)
     return np.frombuffer(digests, dtype=np.uint64).copy()
 
@@ -73,9 +75,32 @@ def has_fractions(X: Any) -> bool:
     )
 
 
-def share_seen(X: Any, seen: NDArray[np.uint64]) -> float:
-    """Return the share of rows among the fingerprints, 0 if those do not tell rows apart."""
-    distinct = np.unique(seen)
-    if distinct.size < _MOSTLY_DISTINCT * seen.size:
-        return 0.0
-    return float(np.isin(row_fingerprints(X), distinct).mean())
+class SeenRows:
+    """The rows that a vote has seen, as fingerprints, and the batches that they came in."""
+
+    def __init__(self) -> None:
+        self._rows = np.empty(0, dtype=np.uint64)
+        self._batches: set[bytes] = set()
+
+    def add(self, *parts: NDArray[np.uint64]) -> None:
+        """Remember rows that came together, and may come again together or part by part."""
+        whole = np.concatenate(parts)
+        self._rows = np.concatenate([self._rows, whole])
+        self._batches.update(_batch(rows) for rows in (*parts, whole))
+
+    def known(self, X: Any, rows: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Tell which rows of X have been seen.
+
+        Where rows do not tell examples apart, because all features are discrete and rows repeat,
+        only a batch that comes again as a whole, in any order, is known.
+        """
+        if _batch(rows) in self._batches:
+            return np.ones(len(rows), dtype=np.bool_)
+        distinct = np.unique(self._rows)
+        if distinct.size < _MOSTLY_DISTINCT * self._rows.size and not has_fractions(X):
+            return np.zeros(len(rows), dtype=np.bool_)
+        return np.isin(rows, distinct)
+
+
+def _batch(rows: NDArray[np.uint64]) -> bytes:
+    return blake2b(np.sort(rows).tobytes(), digest_size=16).digest()

@@ -1,11 +1,14 @@
 """One BLAS thread around small products: a second one costs more than it brings, and may wait."""
 
 import os
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from threading import Lock
 
 from threadpoolctl import ThreadpoolController
+
+_limited = Lock()
 
 
 @cache
@@ -13,10 +16,20 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Return a context in which BLAS uses the calling thread only."""
-    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limit
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to the calling thread, unless somebody has done so already.
+
+    The limit is the process's, not the thread's: only who set it may, and must, take it back.
+    """
+    if not _limited.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _limited.release()
 
 
 def available_cores() -> int:

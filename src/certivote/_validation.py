@@ -76,11 +76,21 @@ def check_positive(name: str, value: float, *, integer: bool = False) -> None:
         raise ValueError(f"{name} must be {what}, got {value!r}.")
 
 
+def refuse_mask(name: str, values: object) -> None:
+    """Refuse a masked array: numpy would silently use what is under the mask."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} must not have masked values.")
+
+
 def check_number(name: str, value: object, low: float, high: float) -> float:
     """Return a finite number between two limits, both allowed."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise ValueError(f"{name} must be a number, got {value!r}.")
-    if not (low <= float(value) <= high and math.isfinite(value)):
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not (low <= number <= high and math.isfinite(number)):
         raise ValueError(f"{name} must be in [{low:g}, {high:g}], got {value!r}.")
     return float(value)
 

@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -253,7 +254,7 @@ class Certificate:
         try:
             text = Path(path).read_text(encoding="utf-8")
             fields = json.loads(text, parse_constant=_refuse_constant)
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise CertificateError(f"{path} is not a JSON file: {error}.") from error
         return cls.from_dict(fields)
 
@@ -346,7 +347,8 @@ def _read_fields(fields: Mapping[str, Any]) -> Certificate:
     if not set(ASSUMPTIONS) <= set(texts):
         raise CertificateError("assumptions must include those that every certificate makes.")
     for name, value in fields["provenance"].items():
-        if not isinstance(value, str | int | float | None):
+        finite = not isinstance(value, float) or math.isfinite(value)
+        if not isinstance(value, str | int | float | None) or not finite:
             raise CertificateError(f"provenance must hold texts and numbers, got {name}.")
     if not isinstance(fields["certivote_version"], str):
         raise CertificateError("certivote_version must be a text.")
@@ -367,11 +369,12 @@ def _read_fields(fields: Mapping[str, Any]) -> Certificate:
     check_prior(prior, n_voters, weights)
     kl = check_number("kl", fields["kl"], 0.0, math.inf)
     bound.from_evidence(fields["evidence"], kl)
-    if fields["evidence"].get("gibbs_size", n_samples) != n_samples:
-        raise CertificateError(
-            f"n_samples must be the gibbs_size of the evidence, got {n_samples} and "
-            f"{fields['evidence']['gibbs_size']}."
-        )
+    for size in ("gibbs_size", "joint_size", "disagreement_size"):
+        if fields["evidence"].get(size, n_samples) != n_samples:
+            raise CertificateError(
+                f"n_samples must be the {size} of the evidence, got {n_samples} and "
+                f"{fields['evidence'][size]}."
+            )
     votes_digest = fields["votes_sha256"]
     return Certificate(
         risk_bound=check_number("risk_bound", fields["risk_bound"], 0.0, 1.0),
@@ -465,7 +468,7 @@ def certify(
         risk_bound=min(1.0, chosen.value(statistics, q, p)),
         bound=chosen.name,
         bound_parameters={
-            name: value.item() if isinstance(value, np.generic) else value
+            name: float(value) if isinstance(value, Real) else value
             for name, value in chosen.get_params(deep=False).items()
         },
         n_samples=statistics.n_samples,

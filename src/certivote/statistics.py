@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._counting import Counter
-from ._validation import check_count, check_distribution, check_number
+from ._validation import check_count, check_distribution, check_number, refuse_mask
 
 __all__ = ["Moments", "VoteStatistics", "as_labels", "losses_of_votes"]
 
@@ -19,6 +19,8 @@ __all__ = ["Moments", "VoteStatistics", "as_labels", "losses_of_votes"]
 _TIE = 1e-12
 # By how much rounding may break an identity between moments.
 _INCONSISTENCY = 1e-9
+# Two samples of this size hardly have the same counts by chance.
+_SUSPICIOUS_SAMPLE = 1000
 _ROWS_PER_PRODUCT = 16_384
 
 
@@ -296,6 +298,12 @@ class VoteStatistics:
                 "certificate from the result is not valid.",
                 stacklevel=2,
             )
+        elif self.n_samples >= _SUSPICIOUS_SAMPLE and self == other:
+            warnings.warn(
+                "statistics with the very same counts are merged: if they are the same sample, "
+                "every example counts twice, and a certificate from the result is not valid.",
+                stacklevel=2,
+            )
         if self.n_voters != other.n_voters:
             raise ValueError(
                 "statistics can only be merged for the same voters, got "
@@ -444,6 +452,7 @@ def as_labels(name: str, labels: ArrayLike, ndim: int) -> NDArray[np.generic]:
     ndim : int
         The number of dimensions that they must have.
     """
+    refuse_mask(name, labels)
     array = np.asarray(labels)
     if array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimension(s), got shape {array.shape}.")
@@ -452,7 +461,10 @@ def as_labels(name: str, labels: ArrayLike, ndim: int) -> NDArray[np.generic]:
     # From a list of texts numpy would make texts of NaN and None.
     listed = isinstance(labels, list | tuple) and array.dtype.kind in "US"
     given = np.asarray(labels, dtype=object) if listed else array
-    missing = given.dtype.kind in "fcmMO" and bool(np.any(given != given))
+    try:
+        missing = given.dtype.kind in "fcmMO" and bool(np.any(given != given))
+    except TypeError:  # pandas.NA compares as neither true nor false
+        missing = True
     if missing or (given.dtype.kind == "O" and any(label is None for label in given.flat)):
         raise ValueError(f"{name} must not have missing labels (NaN or None).")
     return array

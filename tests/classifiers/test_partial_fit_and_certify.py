@@ -1,12 +1,14 @@
 """More data after the fit: counted by partial_fit, or for a certificate by certify."""
 
 import contextlib
+from concurrent.futures import ThreadPoolExecutor
 from math import log, sqrt
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 from sklearn.exceptions import NotFittedError
+from threadpoolctl import threadpool_info
 
 from certivote import (
     CBBoostClassifier,
@@ -235,3 +237,33 @@ def test_certify_before_fit(data):
     for call in (MajorityVoteClassifier().certify, CBBoostClassifier().certify):
         with pytest.raises(NotFittedError):
             call(X, y)
+
+
+def test_a_table_that_comes_again_is_known():
+    # Rows of predictions repeat, and do not tell examples apart; the whole table does.
+    rng = np.random.default_rng(1)
+    y = rng.integers(2, size=500)
+    table = np.where(rng.random((500, 5)) < 0.2, 1 - y[:, None], y[:, None])
+    vote = MajorityVoteClassifier(voters=PredictionTable()).fit(table, y)
+    with pytest.raises(ValueError, match=r"100\.0% of these examples"):
+        vote.certify(table[::-1], y[::-1])
+    with pytest.warns(UserWarning, match="500 of these 500 examples are known"):
+        vote.partial_fit(table, y)
+    assert vote.statistics_.n_samples == 500
+
+
+def test_copies_in_another_type_are_known(data, small):
+    X, y, *_ = data
+    vote = small(MajorityVoteClassifier).fit(X, y)
+    for copy in (X.astype(np.float32), X.astype(object), np.vstack([X, X[:100]])):
+        with pytest.raises(ValueError, match="certify needs new data"):
+            vote.certify(copy, np.resize(y, len(copy)))
+
+
+def test_fits_at_the_same_time_leave_the_threads_as_they_were(data, small):
+    X, y, *_ = data
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    with ThreadPoolExecutor(4) as pool:
+        votes = list(pool.map(lambda seed: small(MajorityVoteClassifier).fit(X, y), range(8)))
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
+    assert all(np.array_equal(vote.weights_, votes[0].weights_) for vote in votes)

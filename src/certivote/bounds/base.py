@@ -276,7 +276,9 @@ class MomentBound(Bound):
         statistics, weights, prior
             As in `value`.
         """
-        return statistics.moments(weights).to_dict()
+        moments = statistics.moments(weights)
+        moments.check_consistent()
+        return moments.to_dict()
 
     def from_evidence(self, evidence: Mapping[str, Any], kl: float) -> float:
         """Return the certificate from the moments and KL, rounded up.

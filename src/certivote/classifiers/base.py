@@ -23,7 +23,8 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from .._fingerprints import has_fractions, row_fingerprints, share_seen
+from .._fingerprints import SeenRows, has_fractions, row_fingerprints
+from .._validation import refuse_mask
 from ..bounds import Bound, get_bound
 from ..certificate import ASSUMPTIONS, Certificate, certify
 from ..leaks import warn_if_trained_on
@@ -119,19 +120,23 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 "seed": seed,
                 "certify_size": _plain(self.certify_size),
             }
-        self._seen = row_fingerprints(X)
+        rows = row_fingerprints(X)
+        self._seen = SeenRows()
+        self._seen.add(rows[part_a], rows[part_b])
         votes = voters.votes(X_b, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
         codes = codes_of(y_b, self.classes_)
         if frozen:
             warn_if_trained_on(self.voters, votes != codes[:, None])
         else:
             _warn_of_unseen_classes(y_a, y_b)
-            _warn_of_twins(X_b, self._seen[part_a], self._seen[part_b])
+            _warn_of_twins(X_b, rows[part_a], rows[part_b])
         self._learn(VoteStatistics.from_votes(votes, codes), votes, codes, rng)
         return self
 
     def _check_data(self, X: Any, y: ArrayLike, reset: bool) -> tuple[Any, NDArray[Any]]:
         X = _as_table(X)
+        if _num_samples(X) == 0:
+            raise ValueError("Found array with 0 sample(s): X must hold at least one example.")
         validate_data(self, X, y, reset=reset, skip_check_array=True)
         labels: NDArray[Any] = column_or_1d(y, warn=True)
         if labels.dtype.kind == "f":
@@ -288,7 +293,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X, y = self._check_data(X, y, reset=False)
-        share = share_seen(X, self._seen)
+        share = float(self._seen.known(X, row_fingerprints(X)).mean())
         message = (
             f"{share:.1%} of these examples were in the data that this vote was fitted on: certify "
             "needs new data. The certificate of the fit is certificate_."
@@ -343,6 +348,7 @@ def _as_table(X: Any) -> Any:
             narrow = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
             X = type(X)(narrow, shape=X.shape)
         return X
+    refuse_mask("X", X)
     if not hasattr(X, "columns") and not isinstance(X, list):
         X = np.asarray(X)
     if np.ndim(X) < 2:

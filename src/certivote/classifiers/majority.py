@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 
-from .._fingerprints import row_fingerprints, share_seen
+from .._fingerprints import has_fractions, row_fingerprints
 from .._validation import check_choice
 from ..bounds import Bound
 from ..certificate import certify
@@ -142,7 +142,7 @@ class MajorityVoteClassifier(CertifiedVote):
             random_state=rng,
         )
         self.statistics_ = statistics
-        self.weights_ = certificate.weights
+        self.weights_ = certificate.weights.copy()
         self.certificate_ = self._add_provenance(certificate)
 
     def partial_fit(
@@ -173,18 +173,25 @@ class MajorityVoteClassifier(CertifiedVote):
             return self
         X, labels = self._check_data(X, y, reset=False)
         rows = row_fingerprints(X)
-        if share_seen(X, self._seen) > 0.0:
-            new = ~np.isin(rows, self._seen)
+        known = self._seen.known(X, rows)
+        if known.any():
             warnings.warn(
-                f"{np.count_nonzero(~new)} of these {len(new)} examples are known to this vote "
+                f"{np.count_nonzero(known)} of these {len(rows)} examples are known to this vote "
                 "already. Evidence counts once: they are left out.",
                 stacklevel=2,
             )
-            if not new.any():
+            if known.all():
                 return self
-            X, labels, rows = _safe_indexing(X, np.flatnonzero(new)), labels[new], rows[new]
+            X, labels = _safe_indexing(X, np.flatnonzero(~known)), labels[~known]
+            rows = rows[~known]
+        if np.unique(rows).size < 0.9 * rows.size and has_fractions(X):
+            warnings.warn(
+                "rows come several times among these examples. If they were copied, the "
+                "certificate is not valid.",
+                stacklevel=2,
+            )
         statistics = self.statistics_ + self._statistics_of(X, labels)
-        self._seen = np.concatenate([self._seen, rows])
+        self._seen.add(rows)
         added = self._provenance.get("added_samples", 0) + len(rows)
         self._provenance = {**self._provenance, "added_samples": added}
         self._learn(statistics, None, None, check_random_state(0))

@@ -79,7 +79,8 @@ class EstimatorGroup:
             prepared = prepared[:, self.features[index]]
         predicted = np.asarray(member.predict(prepared))
         # A frozen member of an ensemble was fitted by its owner, on labels and not on indices.
-        if self.labels is None or is_frozen(member):
+        last = member.steps[-1][1] if isinstance(member, Pipeline) else member
+        if self.labels is None or isinstance(last, FrozenEstimator):
             return codes_of(predicted, classes)
         lookup = codes_of(self.labels, classes)
         return lookup[predicted.astype(np.intp)]
