@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -103,7 +104,12 @@ def _write(
     else:
         print("No figures: pip install 'certivote[plot]' to have them.", file=sys.stderr)
     if options.document is not None:
-        page = document(table, records, run_as)
+        pictures = [path for path in written if path.suffix == ".png"]
+        beside = options.document.parent
+        for picture in pictures:
+            if picture.parent.resolve() != beside.resolve():
+                shutil.copy(picture, beside)
+        page = document(table, records, run_as, [picture.name for picture in pictures])
         options.document.write_text(page, encoding="utf-8")
         written.append(options.document)
     print("Written: " + ", ".join(map(str, written)))

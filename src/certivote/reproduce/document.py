@@ -54,7 +54,9 @@ def time_spent(records: Sequence[Record]) -> dict[str, float]:
     }
 
 
-def document(table: Table, records: Sequence[Record], command: str) -> str:
+def document(
+    table: Table, records: Sequence[Record], command: str, pictures: Sequence[str] = ()
+) -> str:
     """Return the page: the table, its differences, the paper's sentences, and the time it took.
 
     Parameters
@@ -65,6 +67,8 @@ def document(table: Table, records: Sequence[Record], command: str) -> str:
         The cells.
     command : str
         What the reader types to get them.
+    pictures : sequence of str, default=()
+        Files beside the page to show on it.
     """
     parts = [
         "# Table 1 of the paper, reproduced\n",
@@ -80,6 +84,7 @@ def document(table: Table, records: Sequence[Record], command: str) -> str:
         _sentences(table),
         "## Where the time went\n",
         _times(records),
+        *(f"![{name.removesuffix('.png')}]({name})\n" for name in pictures),
     ]
     return "\n".join(parts)
 
