@@ -9,18 +9,15 @@ REPETITIONS = 5
 
 
 class Row(NamedTuple):
-    """One line of the table: what was measured, the figure, and what it must not exceed.
-
-    Without a limit it is there for comparison.
-    """
+    """One line of the table: what was measured, the figure, and what it must not exceed."""
 
     what: str
     figure: float
-    limit: float | None
+    limit: float
 
     @property
     def met(self) -> bool:
-        return self.limit is None or self.figure <= self.limit
+        return self.figure <= self.limit
 
 
 def seconds(function: Callable[[], object]) -> float:
