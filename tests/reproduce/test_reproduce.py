@@ -227,6 +227,9 @@ def test_a_record_of_another_protocol_is_refused(tmp_path):
     path.write_text(json.dumps(values | {"protocol": 99}))
     with pytest.raises(ValueError, match="protocol 99"):
         store.read("glass", "lacasse", "lbfgs")
+    path.write_text(json.dumps(values | {"certivote_version": "0.0.9"}))
+    with pytest.raises(ValueError, match=r"certivote '0\.0\.9'"):
+        store.read("glass", "lacasse", "lbfgs")
     path.write_text(json.dumps(values | {"more": 1}))
     with pytest.raises(ValueError, match="more"):
         store.read("glass", "lacasse", "lbfgs")

@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
+from .._version import __version__
 from ..bounds import get_bound
 from ..certificate import certify
 from ..classifiers.binary import select_margin
@@ -74,6 +75,8 @@ class Record:
         MinCq's bound with KL = 0 and δ/20, as the authors compute it.
     protocol : int
         The version of the protocol.
+    certivote_version : str
+        The version of the library.
     """
 
     dataset: str
@@ -89,6 +92,7 @@ class Record:
     voter_seconds: float
     published_bound: float | None = None
     protocol: int = field(default=PROTOCOL)
+    certivote_version: str = field(default=__version__)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain Python objects."""

@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from .._files import write_whole
+from .._version import __version__
 from .protocol import PROTOCOL, Record
 
 __all__ = ["RecordStore"]
@@ -63,6 +64,12 @@ class RecordStore:
             raise ValueError(
                 f"{path} is a record of protocol {found!r}, this is protocol {PROTOCOL}: they do "
                 "not belong in one table. Choose another folder, or remove it."
+            )
+        if values.get("certivote_version") != __version__:
+            raise ValueError(
+                f"{path} is a record of certivote {values.get('certivote_version')!r}, this is "
+                f"{__version__}: they do not belong in one table. Choose another folder, or "
+                "remove it."
             )
         if set(values) != expected:
             wrong = ", ".join(sorted(expected ^ set(values)))
