@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from certivote import Moments, VoteStatistics, certify
 from certivote import _counting as counting
+from certivote.bounds import get_bound
 
 
 def random_losses(m, n, seed=0, rate=0.3):
@@ -685,3 +686,5 @@ def test_impossible_counts_give_no_evidence():
     impossible = VoteStatistics(1000, [300] * 4, np.diag([300] * 4))
     with pytest.raises(ValueError, match="joint_error must be at least the square"):
         certify(impossible)
+    with pytest.raises(ValueError, match="joint_error must be at least the square"):
+        get_bound("tandem").value(impossible, [0.25] * 4)

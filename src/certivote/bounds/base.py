@@ -300,6 +300,7 @@ class MomentBound(Bound):
         self, statistics: VoteStatistics, q: NDArray[np.float64], p: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64]]:
         moments, (kl, log_ratio) = statistics._moments(q), kl_and_log_ratio(q, p)
+        moments.check_consistent()
         evaluation = self._evaluate(moments, kl)
         return round_up(evaluation.value), chain_rule(evaluation, moments, log_ratio)
 
