@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,12 @@ from ._files import write_whole
 from ._formatting import format_confidence, format_up
 from ._validation import check_count, check_distribution, check_number, check_prior
 from ._version import __version__
-from .bounds import Bound, get_bound
+from .bounds import Bound, bound_at, get_bound, list_bounds
 from .divergences import kl_divergence
 from .solvers import Solver, minimize
 from .statistics import VoteStatistics
 
-__all__ = ["Certificate", "CertificateError", "certify"]
+__all__ = ["Certificate", "CertificateError", "CertificateFormatError", "certify"]
 
 FORMAT = "certivote certificate"
 FORMAT_VERSION = 1
@@ -36,6 +37,13 @@ ASSUMPTIONS = (
     "others: the smallest of several holds only at the sum of their deltas.",
 )
 
+_VACUOUS = "The certificate is vacuous: it says nothing about this vote."
+_MOMENTS = {
+    "gibbs_risk": "Gibbs risk",
+    "joint_error": "joint error",
+    "disagreement": "disagreement",
+}
+
 # A certificate is recomputed on other machines: sums may differ by this much, not more.
 _RECOMPUTATION = 1e-12
 _MOMENT_TOLERANCE = 1e-9
@@ -43,6 +51,10 @@ _MOMENT_TOLERANCE = 1e-9
 
 class CertificateError(ValueError):
     """A certificate that is malformed, or that does not hold up."""
+
+
+class CertificateFormatError(CertificateError):
+    """Something that is not a certificate, or is one of another version: it cannot be checked."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,19 +148,9 @@ class Certificate:
 
     def __str__(self) -> str:
         """Return the claim and the figures behind it."""
-        constant = self.bound_parameters.get("constant")
-        lines = [
-            self.claim,
-            f"  bound         {self.bound}" + (f" (constant {constant!r})" if constant else ""),
-            f"  examples      {self.n_samples}",
-            f"  Gibbs risk    {self.gibbs_risk:.3f}",
-            f"  joint error   {self.joint_error:.3f}",
-            f"  disagreement  {self.disagreement:.3f}",
-            f"  KL            {self.kl:.2f}",
-            *(f"  {name.replace('_', ' '):13} {value}" for name, value in self.provenance.items()),
-        ]
+        lines = [self.claim, *(f"  {name:13} {value}" for name, value in self._summary())]
         if self.vacuous:
-            lines.insert(1, "  The certificate is vacuous: it says nothing about this vote.")
+            lines.insert(1, f"  {_VACUOUS}")
         return "\n".join([*lines, "It assumes:", *(f"  - {text}" for text in self.assumptions)])
 
     def __repr__(self) -> str:
@@ -158,6 +160,38 @@ class Certificate:
             f"confidence={format_confidence(self.delta)}, bound={self.bound!r}, "
             f"n_samples={self.n_samples}, n_voters={self.n_voters})"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the claim and the figures behind it, for a notebook, in the notebook's colours."""
+        cell = "padding: 0.15em 1.5em 0.15em 0; border: 0; background: none; text-align: left"
+        rows = "".join(
+            f'<tr style="background: none"><th scope="row" style="{cell}; font-weight: normal">'
+            f'{escape(name)}</th><td style="{cell}">{escape(value)}</td></tr>'
+            for name, value in self._summary()
+        )
+        assumptions = "".join(f"<li>{escape(text)}</li>" for text in self.assumptions)
+        return (
+            '<div style="max-width: 45em">'
+            f'<p style="font-size: 1.1em"><strong>{escape(self.claim)}</strong></p>'
+            + (f"<p><strong>{_VACUOUS}</strong></p>" if self.vacuous else "")
+            + f'<table style="border: 0; color: inherit; font-size: inherit">{rows}</table>'
+            f"<details><summary>It assumes</summary><ul>{assumptions}</ul></details></div>"
+        )
+
+    def _summary(self) -> list[tuple[str, str]]:
+        """Return the figures behind the claim, each with its name."""
+        constant = self.bound_parameters.get("constant")
+        return [
+            ("bound", self.bound + (f" (constant {constant!r})" if constant else "")),
+            ("examples", str(self.n_samples)),
+            *(
+                (label, f"{self.evidence[name]:.3f}")
+                for name, label in _MOMENTS.items()
+                if name in self.evidence
+            ),
+            ("KL", f"{self.kl:.2f}"),
+            *((name.replace("_", " "), str(value)) for name, value in self.provenance.items()),
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain Python objects, as `to_json` writes them."""
@@ -209,18 +243,20 @@ class Certificate:
             What `to_dict` returned.
         """
         if not isinstance(fields, Mapping):
-            raise CertificateError("a certificate must be a JSON object.")
+            raise CertificateFormatError("a certificate must be a JSON object.")
         if fields.get("format") != FORMAT:
-            raise CertificateError(f"format must be {FORMAT!r}, got {fields.get('format')!r}.")
+            raise CertificateFormatError(
+                f"format must be {FORMAT!r}, got {fields.get('format')!r}."
+            )
         version = fields.get("format_version")
         if version != FORMAT_VERSION or isinstance(version, bool):
-            raise CertificateError(
+            raise CertificateFormatError(
                 f"format_version must be {FORMAT_VERSION}, got {fields.get('format_version')!r}: "
                 "this certificate was written by another version of certivote."
             )
         missing = sorted(_FIELDS - set(fields))
         if missing:
-            raise CertificateError(f"the certificate lacks {', '.join(missing)}.")
+            raise CertificateFormatError(f"the certificate lacks {', '.join(missing)}.")
         unknown = sorted(set(fields) - _FIELDS)
         if unknown:
             raise CertificateError(f"the certificate has unknown fields: {', '.join(unknown)}.")
@@ -255,7 +291,7 @@ class Certificate:
             text = Path(path).read_text(encoding="utf-8")
             fields = json.loads(text, parse_constant=_refuse_constant)
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise CertificateError(f"{path} is not a JSON file: {error}.") from error
+            raise CertificateFormatError(f"{path} is not a JSON file: {error}.") from error
         return cls.from_dict(fields)
 
     def verify(
@@ -354,6 +390,10 @@ def _read_fields(fields: Mapping[str, Any]) -> Certificate:
         raise CertificateError("certivote_version must be a text.")
     if not isinstance(fields["bound"], str):
         raise CertificateError(f"bound must be a text, got {fields['bound']!r}.")
+    if fields["bound"] not in list_bounds():
+        raise CertificateFormatError(
+            f"bound must be one of {', '.join(list_bounds())}, got {fields['bound']!r}."
+        )
     bound_class = type(get_bound(fields["bound"]))
     expected = set(bound_class().get_params(deep=False))
     if set(fields["bound_parameters"]) != expected:
@@ -444,12 +484,7 @@ def certify(
     Certificate(risk_bound≤0.2031, confidence=95%, bound='lacasse', n_samples=2000, n_voters=50)
     >>> certificate.verify(votes, y)
     """
-    if not isinstance(bound, Bound):
-        chosen = get_bound(bound, delta=0.05 if delta is None else delta)
-    elif delta in (None, bound.delta):
-        chosen = bound
-    else:
-        raise ValueError(f"delta is {delta!r}, but the bound object has {bound.delta!r}.")
+    chosen = bound_at(bound, delta)
     if isinstance(votes, VoteStatistics):
         if y is not None:
             raise ValueError("y must be None when votes are statistics, which know the errors.")

@@ -16,6 +16,7 @@ __all__ = [
     "MomentBound",
     "SeegerBound",
     "TandemBound",
+    "bound_at",
     "c_bound",
     "first_order_bound",
     "get_bound",
@@ -79,4 +80,21 @@ def get_bound(name: str | Bound, **parameters: Any) -> Bound:
         raise ValueError(f"bound must be one of {', '.join(_BOUNDS)}, got {name!r}.")
     bound = _BOUNDS[name](**parameters)
     bound._check_parameters()
+    return bound
+
+
+def bound_at(bound: str | Bound, delta: float | None) -> Bound:
+    """Return a bound at a confidence: 0.05 if None is given; an object has its own.
+
+    Parameters
+    ----------
+    bound : str or Bound
+        The bound, by name or as an object with its settings.
+    delta : float or None
+        The probability that the certificate may fail. It must not contradict the object's.
+    """
+    if not isinstance(bound, Bound):
+        return get_bound(bound, delta=0.05 if delta is None else delta)
+    if delta not in (None, bound.delta):
+        raise ValueError(f"delta is {delta!r}, but the bound object has {bound.delta!r}.")
     return bound

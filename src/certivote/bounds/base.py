@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -17,11 +17,15 @@ __all__ = [
     "Bound",
     "Evaluation",
     "MomentBound",
+    "Plane",
     "PrintedSettings",
     "chain_rule",
     "kl_and_log_ratio",
     "round_up",
 ]
+
+# A function of arrays e and d.
+Plane = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
 # The rounding of moments, KL and a few dozen operations stays below this.
 _SLACK = 2e-12
@@ -225,14 +229,28 @@ class Bound(BaseEstimator, ABC):
 class MomentBound(Bound):
     """A bound that depends on the weights through r, e, d and KL only.
 
-    A subclass writes `_evaluate`, the value and four partial derivatives; the chain rule to the
-    weights is here. Where the value is flat at 1 it may write `_extend`, something above 1 to
-    descend instead, and `_evaluate_printed`, the objective of the paper's algorithm.
+    A subclass writes `oracle`, the bound at known moments, and `_evaluate`, the value and four
+    partial derivatives; the chain rule to the weights is here. Where the value is flat at 1 it may
+    write `_extend`, something above 1 to descend instead; `_evaluate_printed`, the objective of the
+    paper's algorithm; and `_excess`, where its statements say that the true moments are.
     """
+
+    oracle_name: ClassVar[str] = "bound at known moments"
+
+    @staticmethod
+    @abstractmethod
+    def oracle(gibbs_risk: float, joint_error: float) -> float:
+        """Return the bound at known moments."""
 
     @abstractmethod
     def _evaluate(self, moments: Moments, kl: float) -> Evaluation:
         """Return the value, not yet rounded, and its partial derivatives."""
+
+    def _excess(self, moments: Moments, kl: float) -> Plane:
+        """Return what `confidence_region` does; here for all (e, d) that the value covers."""
+        value = round_up(self._evaluate(moments, kl).value)
+        oracle = np.vectorize(self.oracle, otypes=[np.float64])
+        return lambda e, d: oracle(e + d / 2.0, e) - value
 
     def _extend(self, moments: Moments, kl: float) -> Evaluation:
         """Return an objective above 1, continuous with the value, where the value is 1."""
@@ -295,6 +313,28 @@ class MomentBound(Bound):
         moments = Moments.from_dict(evidence)
         moments.check_consistent()
         return round_up(self._evaluate(moments, kl).value)
+
+    def confidence_region(self, evidence: Mapping[str, Any], kl: float) -> Plane:
+        """Return which true (e, d) the evidence allows: the value is the worst oracle bound there.
+
+        Parameters
+        ----------
+        evidence : mapping
+            What `evidence` returned.
+        kl : float
+            The divergence of the weights from the prior.
+
+        Returns
+        -------
+        callable
+            A function of arrays e and d, at most 0 inside the region and positive outside. Along
+            any line of constant d it falls and then rises: the region is an interval there.
+        """
+        self._check_parameters()
+        kl = check_number("kl", kl, 0.0, math.inf)
+        moments = Moments.from_dict(evidence)
+        moments.check_consistent()
+        return self._excess(moments, kl)
 
     def _value_and_gradient(
         self, statistics: VoteStatistics, q: NDArray[np.float64], p: NDArray[np.float64]

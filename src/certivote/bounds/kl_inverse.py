@@ -111,6 +111,7 @@ class GibbsBound(OneMomentBound):
     name = "gibbs"
     formula = "2 kl⁺(r_S | [KL + ln(c₂(m)/δ)]/m)"
     reference = "Langford & Shawe-Taylor, PAC-Bayes & Margins, NIPS 2002"
+    oracle_name = "2r"
     moment = "gibbs_risk"
     scale = 2.0
     copies = 1
@@ -147,6 +148,7 @@ class TandemBound(OneMomentBound):
     name = "tandem"
     formula = "4 kl⁺(e_S | [2KL + ln(c₂(m)/δ)]/m)"
     reference = "Masegosa, Lorenzen, Igel & Seldin, NeurIPS 2020, arXiv:2007.13532"
+    oracle_name = "4e"
     moment = "joint_error"
     scale = 4.0
     copies = 2

@@ -4,10 +4,11 @@ import math
 from typing import NamedTuple
 
 from scipy.optimize import brentq
+from scipy.special import rel_entr
 
 from ..divergences import trinomial_kl, xi
 from ..statistics import Moments
-from .base import Evaluation, MomentBound, PrintedSettings
+from .base import Evaluation, MomentBound, Plane, PrintedSettings
 from .oracle import c_bound
 
 __all__ = ["LacasseBound"]
@@ -59,6 +60,7 @@ class LacasseBound(MomentBound):
     formula = "sup { C(e,d) : kl₃(e_S,d_S‖e,d) ≤ [2KL + ln((c₂(m)+m)/δ)]/m }"
     reference = "Viallard et al., ECML PKDD 2021, Algorithm 3, doi:10.1007/978-3-030-86520-7_11"
     needs = frozenset({"moments", "joint"})
+    oracle_name = "C-bound"
 
     def _radius(self, moments: Moments, kl: float) -> float:
         m = moments.joint_size
@@ -75,6 +77,14 @@ class LacasseBound(MomentBound):
             return Evaluation(1.0)
         return Evaluation(
             value, joint_error=in_e, disagreement=in_d, kl=2.0 * in_kappa / moments.joint_size
+        )
+
+    def _excess(self, moments: Moments, kl: float) -> Plane:
+        both, one = moments.joint_error, moments.disagreement
+        none = max(0.0, 1.0 - both - one)
+        kappa = self._radius(moments, kl)
+        return lambda e, d: (
+            rel_entr(both, e) + rel_entr(one, d) + rel_entr(none, 1.0 - e - d) - kappa
         )
 
     def _extend(self, moments: Moments, kl: float) -> Evaluation:

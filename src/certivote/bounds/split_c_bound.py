@@ -3,13 +3,15 @@
 import math
 from abc import abstractmethod
 
+import numpy as np
+
 from ..divergences import (
     Inverse,
     kl_inverse_lower_with_derivatives,
     kl_inverse_upper_with_derivatives,
 )
 from ..statistics import Moments
-from .base import Evaluation, MomentBound, PrintedSettings
+from .base import Evaluation, MomentBound, Plane, PrintedSettings
 from .oracle import c_bound
 
 __all__ = ["McAllesterBound", "SeegerBound", "SplitCBound"]
@@ -27,6 +29,8 @@ class SplitCBound(MomentBound):
     constant : {"maurer", "exact"}, default="maurer"
         The constant c₂: the published 2√m, or the smaller ξ(m).
     """
+
+    oracle_name = "C-bound"
 
     @abstractmethod
     def _largest_gibbs_risk(self, a: float, psi: float) -> Inverse:
@@ -50,6 +54,12 @@ class SplitCBound(MomentBound):
         r = self._largest_gibbs_risk(moments.gibbs_risk, psi_r)
         d = self._smallest_disagreement(moments.disagreement, psi_d)
         return _c_bound_of(r, d, moments)
+
+    def _excess(self, moments: Moments, kl: float) -> Plane:
+        psi_r, psi_d = self._rates(moments, kl)
+        largest_r = self._largest_gibbs_risk(moments.gibbs_risk, psi_r).value
+        smallest_d = self._smallest_disagreement(moments.disagreement, psi_d).value
+        return lambda e, d: np.maximum(e + d / 2.0 - largest_r, smallest_d - d)
 
     def _extend(self, moments: Moments, kl: float) -> Evaluation:
         psi_r, _ = self._rates(moments, kl)

@@ -24,9 +24,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from .._fingerprints import SeenRows, has_fractions, row_fingerprints
+from .._stopwatch import Stopwatch
 from .._validation import refuse_mask
 from ..bounds import Bound, get_bound
-from ..certificate import ASSUMPTIONS, Certificate, certify
+from ..certificate import ASSUMPTIONS, Certificate, CertificateError, certify
 from ..leaks import warn_if_trained_on
 from ..statistics import VoteStatistics
 from ..voters import Voters, codes_of, fit_voters, is_frozen
@@ -102,12 +103,14 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         X, y = self._check_data(X, y, reset=True)
         frozen = is_frozen(self.voters)
         seed, rng = _seed(self.random_state)
-        part_a, part_b = self._split(_num_samples(X), frozen, rng)
+        part_a, part_b = _split(_num_samples(X), self.certify_size, frozen, rng)
         X_b, y_b = _safe_indexing(X, part_b), y[part_b]
         X_a, y_a = (X_b, y_b) if frozen else (_safe_indexing(X, part_a), y[part_a])
+        clock = Stopwatch()
         voters = fit_voters(
             self.voters, X_a, y_a, self.n_voters, rng, n_jobs=self.n_jobs, verbose=self.verbose
         )
+        clock.lap("training")
         self.voters_: Voters = voters
         self.classes_ = _all_classes(y, voters, classes)
         self._check_classes()
@@ -123,14 +126,19 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         rows = row_fingerprints(X)
         self._seen = SeenRows()
         self._seen.add(rows[part_a], rows[part_b])
+        clock.lap("checking")
         votes = voters.votes(X_b, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
+        clock.lap("voting")
         codes = codes_of(y_b, self.classes_)
         if frozen:
             warn_if_trained_on(self.voters, votes != codes[:, None])
         else:
             _warn_of_unseen_classes(y_a, y_b)
             _warn_of_twins(X_b, rows[part_a], rows[part_b])
+        clock.lap("checking")
         self._learn(VoteStatistics.from_votes(votes, codes), votes, codes, rng)
+        clock.lap("learning")
+        self.fit_times_ = clock.seconds
         return self
 
     def _check_data(self, X: Any, y: ArrayLike, reset: bool) -> tuple[Any, NDArray[Any]]:
@@ -148,33 +156,6 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             )
         check_classification_targets(labels)
         return X, labels
-
-    def _split(
-        self, m: int, frozen: bool, rng: np.random.RandomState
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the rows of part A and part B: a random split that does not look at labels."""
-        order = rng.permutation(m)
-        if frozen:
-            return order[:0], np.arange(m)
-        size = self.certify_size
-        if isinstance(size, bool) or not isinstance(size, Real):
-            raise ValueError(f"certify_size must be a number, got {size!r}.")
-        if isinstance(size, Integral):
-            n_b = int(size)
-            if n_b < 1:
-                raise ValueError(f"certify_size must be at least 1 example, got {size!r}.")
-        else:
-            if not 0.0 < size < 1.0:
-                raise ValueError(
-                    f"certify_size must be a share in (0, 1) or a number of examples, got {size!r}."
-                )
-            n_b = math.ceil(size * m - 1e-9)  # 0.9 of 100 is 90, whatever floats make of it
-        if n_b >= m:
-            raise ValueError(
-                f"certify_size={size!r} of n_samples={m} leaves nothing to train the voters: give "
-                "more samples, or a smaller certify_size."
-            )
-        return order[:-n_b], order[-n_b:]
 
     @abstractmethod
     def _check_classes(self) -> None:
@@ -322,6 +303,42 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             assumptions=(*ASSUMPTIONS, _EXAMPLE_ASSUMPTION),
         )
 
+    def verify(self, X: Any, y: ArrayLike, certificate: Certificate | None = None) -> None:
+        """Recompute a certificate of this vote from its data, and raise if it does not hold up.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
+            What `fit` was given, all of it and in its order: the split is drawn again from its
+            seed. For frozen voters and for `certify`, the certification examples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        certificate : Certificate, default=None
+            The certificate to check; that of the fit if None.
+
+        Raises
+        ------
+        CertificateError
+            If the certificate is not one of this vote, or not supported by this data.
+        ValueError
+            If it cannot be checked: the split cannot be drawn again, or data was added later.
+        """
+        check_is_fitted(self)
+        claimed = self.certificate_ if certificate is None else certificate
+        X, y = self._check_data(X, y, reset=False)
+        provenance = claimed.provenance
+        if "added_samples" in provenance:
+            raise ValueError("the certificate is of data from several calls: it cannot be redone.")
+        if "certify_size" in provenance:
+            if not isinstance(provenance.get("seed"), int):
+                raise ValueError("the split had no seed of its own: it cannot be drawn again.")
+            rng = check_random_state(provenance["seed"])
+            rows = _split(_num_samples(X), provenance["certify_size"], False, rng)[1]
+            X, y = _safe_indexing(X, rows), y[rows]
+        if not np.array_equal(claimed.weights, self.weights_):
+            raise CertificateError("the weights of the certificate are not those of this vote.")
+        claimed.verify(statistics=self._statistics_of(X, y))
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         voters = self.voters
@@ -357,6 +374,33 @@ def _as_table(X: Any) -> Any:
             "example, one column per feature."
         )
     return X
+
+
+def _split(
+    m: int, size: float, frozen: bool, rng: np.random.RandomState
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows of part A and part B: a random split that does not look at labels."""
+    order = rng.permutation(m)
+    if frozen:
+        return order[:0], np.arange(m)
+    if isinstance(size, bool) or not isinstance(size, Real):
+        raise ValueError(f"certify_size must be a number, got {size!r}.")
+    if isinstance(size, Integral):
+        n_b = int(size)
+        if n_b < 1:
+            raise ValueError(f"certify_size must be at least 1 example, got {size!r}.")
+    else:
+        if not 0.0 < size < 1.0:
+            raise ValueError(
+                f"certify_size must be a share in (0, 1) or a number of examples, got {size!r}."
+            )
+        n_b = math.ceil(size * m - 1e-9)  # 0.9 of 100 is 90, whatever floats make of it
+    if n_b >= m:
+        raise ValueError(
+            f"certify_size={size!r} of n_samples={m} leaves nothing to train the voters: give "
+            "more samples, or a smaller certify_size."
+        )
+    return order[:-n_b], order[-n_b:]
 
 
 def _plain(value: Any) -> Any:

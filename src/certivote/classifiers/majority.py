@@ -9,9 +9,9 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from .._fingerprints import has_fractions, row_fingerprints
 from .._validation import check_choice
-from ..bounds import Bound
+from ..bounds import Bound, bound_at
 from ..certificate import certify
-from ..solvers import Solver
+from ..solvers import MinimizeResult, Solver, minimize
 from ..statistics import VoteStatistics
 from .base import CertifiedVote
 
@@ -81,6 +81,10 @@ class MajorityVoteClassifier(CertifiedVote):
         What part B says about the voters.
     classes_ : ndarray of shape (n_classes,)
         The labels.
+    optimisation_ : MinimizeResult
+        How the weights were found.
+    fit_times_ : dict of str to float
+        The seconds that `fit` spent in training, voting, checking and learning.
     n_features_in_ : int
         The number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -132,15 +136,12 @@ class MajorityVoteClassifier(CertifiedVote):
         y: NDArray[Any] | None,
         rng: np.random.RandomState,
     ) -> None:
-        certificate = certify(
-            statistics,
-            bound=self.bound,
-            # The default stands for none: a bound object has its own.
-            delta=None if isinstance(self.bound, Bound) and self.delta == 0.05 else self.delta,
-            prior=self.prior,
-            solver=self.solver,
-            random_state=rng,
-        )
+        # The default stands for none: a bound object has its own.
+        own = isinstance(self.bound, Bound) and self.delta == 0.05
+        bound = bound_at(self.bound, None if own else self.delta)
+        result = minimize(bound, statistics, self.prior, solver=self.solver, random_state=rng)
+        certificate = certify(statistics, weights=result.weights, bound=bound, prior=self.prior)
+        self.optimisation_: MinimizeResult = result
         self.statistics_ = statistics
         self.weights_ = certificate.weights.copy()
         self.certificate_ = self._add_provenance(certificate)

@@ -20,9 +20,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .base import codes_of
+from .base import Group, codes_of
+from .stumps import Stumps
 
-__all__ = ["EstimatorGroup", "as_tree_data", "check_one_output", "is_frozen", "unpack"]
+__all__ = ["EstimatorGroup", "Prepared", "as_tree_data", "check_one_output", "is_frozen", "unpack"]
 
 
 @dataclass
@@ -86,7 +87,7 @@ class EstimatorGroup:
         return lookup[predicted.astype(np.intp)]
 
 
-def unpack(estimator: Any) -> EstimatorGroup:
+def unpack(estimator: Any) -> Group:
     """Return the members of a fitted ensemble as voters; any other classifier is one voter.
 
     Parameters
@@ -96,7 +97,7 @@ def unpack(estimator: Any) -> EstimatorGroup:
 
     Returns
     -------
-    EstimatorGroup
+    Group
         The voters.
     """
     if isinstance(estimator, FrozenEstimator):
@@ -104,7 +105,10 @@ def unpack(estimator: Any) -> EstimatorGroup:
     if hasattr(estimator, "best_estimator_"):
         return unpack(estimator.best_estimator_)
     if isinstance(estimator, Pipeline):
-        return _unpack_pipeline(estimator)
+        group = unpack(estimator.steps[-1][1])
+        return group if len(estimator.steps) == 1 else Prepared(estimator[:-1], group)
+    if isinstance(estimator, Stumps):
+        return estimator
     if not is_classifier(estimator):
         raise ValueError(
             f"voters must be classifiers, got {type(estimator).__name__}, which is not one."
@@ -156,26 +160,59 @@ def check_one_output(estimator: Any) -> None:
         raise ValueError("voters must predict one label for each example, got several outputs.")
 
 
-def _unpack_pipeline(pipeline: Pipeline) -> EstimatorGroup:
-    group = unpack(pipeline.steps[-1][1])
-    if len(pipeline.steps) > 1:
-        group.preparation = _Chain(pipeline[:-1], group.preparation)
-    return group
-
-
 # What is done to the data before any member sees it: objects, so that voters can be pickled.
 
 
 @dataclass
-class _Chain:
-    """The transformers of a pipeline, then what the classifier at its end wants."""
+class Prepared:
+    """Voters at the end of a pipeline: its transformers, then what the voters want themselves.
+
+    Parameters
+    ----------
+    transformers : Pipeline
+        The fitted transformers.
+    group : Group
+        The voters.
+    """
 
     transformers: Pipeline
-    then: Callable[[Any], Any] | None
+    group: Group
 
-    def __call__(self, X: Any) -> Any:
-        X = self.transformers.transform(X)
-        return X if self.then is None else self.then(X)
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """The labels that the members know, where they predict indices."""
+        labels: NDArray[Any] | None = getattr(self.group, "labels", None)
+        return labels
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.group[index]
+
+    def prepare(self, X: Any) -> Any:
+        """Return the data as the members take it.
+
+        Parameters
+        ----------
+        X : array-like
+            The data as the user has it.
+        """
+        return self.group.prepare(self.transformers.transform(X))
+
+    def codes(self, index: int, prepared: Any, classes: NDArray[Any]) -> NDArray[np.integer[Any]]:
+        """Return what one member predicts, as indices into the classes.
+
+        Parameters
+        ----------
+        index : int
+            Which member.
+        prepared : array-like
+            What `prepare` returned.
+        classes : ndarray
+            The sorted labels.
+        """
+        return self.group.codes(index, prepared, classes)
 
 
 @dataclass

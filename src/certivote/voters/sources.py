@@ -7,6 +7,7 @@ from warnings import warn
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
@@ -21,6 +22,9 @@ from .stumps import Stumps
 from .table import PredictionTable
 
 __all__ = ["fit_voters", "is_frozen"]
+
+_GROWING = (RandomForestClassifier, ExtraTreesClassifier)
+_TREES_AT_ONCE = 10
 
 
 def is_frozen(voters: Any) -> bool:
@@ -78,13 +82,11 @@ def fit_voters(
                 f"voters must be 'trees', 'stumps', classifiers or a list, got {voters!r}."
             )
         voters = Stumps()
-    if isinstance(voters, Stumps):
-        return Voters([clone(voters).fit(X, y)])
     if isinstance(voters, PredictionTable):
         return Voters([voters.group(np.shape(X)[1])])
     if isinstance(voters, list | tuple):
         return _fit_list(voters, X, y, rng, n_jobs, verbose)
-    return Voters([unpack(_fit_one(voters, X, y, rng, "voters"))])
+    return Voters([unpack(_fit_one(voters, X, y, rng, "voters", verbose))])
 
 
 def _fit_trees(
@@ -127,14 +129,16 @@ def _fit_list(
         return Voters([EstimatorGroup(parallel(delayed(train)(j) for j in range(len(voters))))])
 
 
-def _fit_one(voter: Any, X: Any, y: Any, rng: np.random.RandomState, name: str) -> Any:
+def _fit_one(
+    voter: Any, X: Any, y: Any, rng: np.random.RandomState, name: str, verbose: int = 0
+) -> Any:
     """Return a fitted copy of a classifier, or the classifier itself if it is frozen."""
-    if not hasattr(voter, "fit") or not is_classifier(voter):
+    last = voter.steps[-1][1] if isinstance(voter, Pipeline) else voter
+    if not hasattr(voter, "fit") or not (is_classifier(voter) or isinstance(last, Stumps)):
         raise ValueError(f"{name} must be a scikit-learn classifier, got {voter!r}.")
     if is_frozen_estimator(voter):
-        inner = voter.steps[-1][1] if isinstance(voter, Pipeline) else voter
         try:
-            check_is_fitted(inner.estimator)
+            check_is_fitted(last.estimator)
         except NotFittedError as error:
             raise NotFittedError(
                 f"{name} is frozen but not fitted: fit it on other data before freezing it."
@@ -146,7 +150,28 @@ def _fit_one(voter: Any, X: Any, y: Any, rng: np.random.RandomState, name: str) 
             "as it is, on data that is new to it, wrap it: FrozenEstimator(voter).",
             stacklevel=2,
         )
-    return _seeded(clone(voter), rng).fit(X, y)
+    fresh = _seeded(clone(voter), rng)
+    if verbose and isinstance(last, _GROWING) and not last.warm_start:
+        return _grow(fresh, X, y, verbose)
+    return fresh.fit(X, y)
+
+
+def _grow(forest: Any, X: Any, y: Any, verbose: int) -> Any:
+    """Fit a forest, alone or at the end of a pipeline, some trees at a time under a progress bar.
+
+    A warm start draws the seeds of the trees that are there again: the forest is the same.
+    """
+    *steps, (_, last) = forest.steps if isinstance(forest, Pipeline) else [("", forest)]
+    if steps:
+        X = forest[:-1].fit_transform(X, y)
+    total = last.n_estimators
+    with progress_bar("training", total, verbose) as advance:
+        last.set_params(warm_start=True)
+        for done in range(0, total, _TREES_AT_ONCE):
+            last.set_params(n_estimators=min(done + _TREES_AT_ONCE, total)).fit(X, y)
+            advance(last.n_estimators - done)
+        last.set_params(warm_start=False)
+    return forest
 
 
 def _looks_fitted(voter: Any) -> bool:

@@ -1,0 +1,94 @@
+"""A vote checks a certificate against its data."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+
+from certivote import CBBoostClassifier, CertificateError, MajorityVoteClassifier
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_classification(300, 6, n_informative=4, flip_y=0.1, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def vote(data):
+    return MajorityVoteClassifier(n_voters=10, random_state=3).fit(*data)
+
+
+@pytest.mark.parametrize("learner", [MajorityVoteClassifier, CBBoostClassifier])
+@pytest.mark.parametrize("size", [0.5, 0.3, 100])
+def test_the_split_is_drawn_again(learner, size, data):
+    vote = learner(n_voters=8, certify_size=size, random_state=5).fit(*data)
+    vote.verify(*data)
+
+
+def test_a_split_without_a_seed_of_its_own_was_given_one(data):
+    MajorityVoteClassifier(n_voters=5).fit(*data).verify(*data)
+
+
+def test_frozen_voters_certify_on_all_of_the_data(data):
+    X, y = data
+    forest = RandomForestClassifier(5, random_state=0).fit(X[:100], y[:100])
+    vote = MajorityVoteClassifier(voters=FrozenEstimator(forest)).fit(X[100:], y[100:])
+    vote.verify(X[100:], y[100:])
+    with pytest.raises(CertificateError, match="counts"):
+        vote.verify(X, y)
+
+
+def test_a_certificate_on_new_data(vote):
+    X, y = make_classification(200, 6, n_informative=4, flip_y=0.1, random_state=1)
+    certificate = vote.certify(X, y)
+    vote.verify(X, y, certificate)
+    with pytest.raises(CertificateError, match="counts"):
+        vote.verify(X, 1 - y, certificate)
+
+
+@pytest.mark.parametrize("change", ["label", "order", "row left out"])
+def test_other_data_is_found(change, vote, data):
+    X, y = data[0], data[1].copy()
+    part_b = np.random.RandomState(3).permutation(300)[-150:]
+    if change == "label":
+        y[part_b[0]] = 1 - y[part_b[0]]
+    elif change == "order":
+        X, y = X[::-1], y[::-1]
+    else:
+        X, y = X[1:], y[1:]
+    with pytest.raises(CertificateError):
+        vote.verify(X, y)
+
+
+def test_weights_of_another_vote_are_found(vote, data):
+    other = MajorityVoteClassifier(n_voters=10, bound="gibbs", random_state=3).fit(*data)
+    assert not np.array_equal(other.weights_, vote.weights_)
+    with pytest.raises(CertificateError, match="weights"):
+        vote.verify(*data, certificate=other.certificate_)
+
+
+def test_a_smaller_bound_is_found(vote, data):
+    claimed = replace(vote.certificate_, risk_bound=vote.certificate_.risk_bound - 1e-6)
+    with pytest.raises(CertificateError, match="risk_bound"):
+        vote.verify(*data, certificate=claimed)
+
+
+def test_what_cannot_be_checked_says_so(data):
+    X, y = data
+    vote = MajorityVoteClassifier(n_voters=5, random_state=np.random.RandomState(0)).fit(X, y)
+    with pytest.raises(ValueError, match="no seed of its own"):
+        vote.verify(X, y)
+    vote = MajorityVoteClassifier(n_voters=5, random_state=0).fit(X[:200], y[:200])
+    vote.partial_fit(X[200:], y[200:])
+    with pytest.raises(ValueError, match="several calls"):
+        vote.verify(X, y)
+
+
+def test_the_optimisation_and_the_times_are_kept(vote):
+    np.testing.assert_array_equal(vote.optimisation_.weights, vote.weights_)
+    assert vote.optimisation_.value == vote.certificate_.risk_bound
+    assert set(vote.fit_times_) == {"training", "voting", "checking", "learning"}
+    assert min(vote.fit_times_.values()) > 0

@@ -1,0 +1,133 @@
+"""How many certification examples a claim needs: the smallest number, and no number too small."""
+
+import numpy as np
+import pytest
+
+from certivote import samples_needed
+from certivote.bounds import Bound, get_bound, list_bounds
+
+# Gibbs risk, joint error (at least its square, at most itself) and KL.
+VOTES = [
+    (0.1, 0.04, 2.0),
+    (0.2, 0.05, 0.0),
+    (0.05, 0.05, 7.5),
+    (0.3, 0.1, 0.5),
+    (0.01, 0.0002, 4.0),
+    (0.0, 0.0, 1.0),
+]
+
+
+def oracle(name, r, e):
+    """What the bound tends to when moments are known."""
+    if name == "gibbs":
+        return 2 * r
+    if name == "tandem":
+        return 4 * e
+    return 1 - (1 - 2 * r) ** 2 / (1 - 4 * (r - e))
+
+
+@pytest.mark.parametrize("constant", ["exact", "maurer"])
+@pytest.mark.parametrize("name", list_bounds())
+@pytest.mark.parametrize("vote", VOTES)
+def test_it_is_the_smallest_number_in_fifty_digits(name, vote, constant, exact):
+    r, e, kl = vote
+    target = min(0.95, oracle(name, r, e) + 0.1)
+    bound = get_bound(name, delta=0.03, constant=constant)
+    m = samples_needed(bound, target, r, e, kl)
+    assert type(m) is int
+    assert exact.from_moments(name, r, e, kl, m, 0.03, constant) <= target
+    # One example less is not enough; the library rounds its bounds up by less than 1e-11.
+    assert exact.from_moments(name, r, e, kl, m - 1, 0.03, constant) > target - 1e-11
+
+
+@pytest.mark.parametrize("name", list_bounds())
+def test_counting_up_from_one_finds_the_same(name):
+    bound = get_bound(name, delta=0.1)
+    target = oracle(name, 0.05, 0.01) + 0.35
+    first = next(m for m in range(1, 10**5) if bound.from_moments(0.05, 0.01, 0.5, m) <= target)
+    assert samples_needed(name, target, 0.05, 0.01, 0.5, delta=0.1) == first > 10
+
+
+@pytest.mark.parametrize("name", list_bounds())
+def test_more_examples_never_undo_it(name):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        r = rng.uniform(0.01, 0.3)
+        e = rng.uniform(r**2, r)
+        kl = rng.exponential(3.0)
+        target = rng.uniform(0.2, 1.0)
+        bound = get_bound(name)
+        m = samples_needed(name, target, r, e, kl)
+        if m is None:
+            continue
+        for more in (m * rng.lognormal(1.0, 2.0, 20).clip(1.0)).astype(int).tolist():
+            assert bound.from_moments(r, e, kl, more) <= target
+
+
+@pytest.mark.parametrize("name", list_bounds())
+@pytest.mark.parametrize(("r", "e"), [(0.1, 0.04), (0.2, 0.05), (0.3, 0.1)])
+def test_the_oracle_value_is_where_it_ends(name, r, e):
+    limit = oracle(name, r, e)
+    assert samples_needed(name, limit - 1e-3, r, e) is None
+    assert samples_needed(name, limit, r, e) is None
+    assert samples_needed(name, limit + 1e-3, r, e) > 1000
+
+
+def test_it_grows_with_what_is_asked():
+    plain = samples_needed("lacasse", 0.3, 0.1, 0.04, 2.0)
+    assert samples_needed("lacasse", 0.25, 0.1, 0.04, 2.0) > plain
+    assert samples_needed("lacasse", 0.3, 0.1, 0.04, 3.0) > plain
+    assert samples_needed("lacasse", 0.3, 0.1, 0.04, 2.0, delta=0.01) > plain
+    exact = get_bound("lacasse", constant="exact")
+    assert samples_needed(exact, 0.3, 0.1, 0.04, 2.0) < plain
+
+
+def test_a_bound_object_has_its_own_delta():
+    bound = get_bound("gibbs", delta=0.01)
+    named = samples_needed("gibbs", 0.3, 0.1, 0.04, delta=0.01)
+    assert samples_needed(bound, 0.3, 0.1, 0.04) == named
+    with pytest.raises(ValueError, match="a bound object has its parameters already"):
+        samples_needed(bound, 0.3, 0.1, 0.04, delta=0.05)
+
+
+def test_the_default_is_five_percent():
+    explicit = samples_needed("tandem", 0.3, 0.1, 0.04, 1.0, delta=0.05)
+    assert samples_needed("tandem", 0.3, 0.1, 0.04, 1.0) == explicit
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("gibs", 0.3, 0.1, 0.04), "bound must be one of"),
+        (("gibbs", -0.1, 0.1, 0.04), "target must be"),
+        (("gibbs", 1.1, 0.1, 0.04), "target must be"),
+        (("gibbs", float("nan"), 0.1, 0.04), "target must be"),
+        (("gibbs", 0.3, 1.1, 0.04), "gibbs_risk must be"),
+        (("gibbs", 0.3, 0.1, 0.2), "joint_error must be"),
+        (("gibbs", 0.3, 0.1, 0.04, -1.0), "kl must be"),
+        (("gibbs", 0.3, 0.1, 0.04, 0.0, 1.5), "delta must be"),
+    ],
+)
+def test_bad_arguments(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        samples_needed(*arguments)
+
+
+class Counting(Bound):
+    """A bound that looks at every example, not at moments."""
+
+    name = "counting"
+
+    def evidence(self, statistics, weights, prior=None):
+        raise AssertionError("not asked for")
+
+    def from_evidence(self, evidence, kl):
+        raise AssertionError("not asked for")
+
+    def _value_and_gradient(self, statistics, q, p):
+        raise AssertionError("not asked for")
+
+
+def test_a_bound_that_is_no_function_of_moments_is_refused():
+    with pytest.raises(ValueError, match="'counting' is not a function of moments and KL"):
+        samples_needed(Counting(), 0.3, 0.1, 0.04)
