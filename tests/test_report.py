@@ -1,0 +1,491 @@
+"""The page of a certificate, read by a parser that knows nothing of how it was written."""
+
+import base64
+import dataclasses
+import json
+import os
+import re
+import shlex
+import sys
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from html.parser import HTMLParser
+
+import matplotlib
+import numpy as np
+import pytest
+
+import certivote.bounds
+from certivote import Certificate, CertificateError, VoteStatistics, certify, minimize
+from certivote.bounds import Bound, MomentBound, get_bound, list_bounds
+from certivote.report import report, write_report
+
+VOID = {"meta", "input", "br", "hr", "img", "link"}
+NASTY = """<script>alert("1")</script>'&amp;</pre></style>--><img src=x onerror='x'>"""
+NEAREST = {"evidence.gibbs_risk", "evidence.joint_error", "evidence.disagreement", "kl"}
+
+
+class Page(HTMLParser):
+    """The elements of a page in order, each with its tag, attributes and all the text inside."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements, self._open = [], []
+        self.feed(text)
+        self.close()
+        assert not self._open, f"never closed: {self._open}"
+
+    def handle_starttag(self, tag, attributes):
+        names = [name for name, _ in attributes]
+        assert len(names) == len(set(names)), f"an attribute twice: {names}"
+        element = {"tag": tag, "attributes": dict(attributes), "text": "", "inside": []}
+        element["inside"] = [outer["tag"] for outer in self._open]
+        self.elements.append(element)
+        if tag not in VOID:
+            self._open.append(element)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self._open.pop()
+
+    def handle_endtag(self, tag):
+        assert self._open.pop()["tag"] == tag
+
+    def handle_data(self, data):
+        for element in self._open:
+            element["text"] += data
+
+    def all(self, tag=None, **attributes):
+        return [
+            element
+            for element in self.elements
+            if tag in (None, element["tag"])
+            and all(element["attributes"].get(name) == value for name, value in attributes.items())
+        ]
+
+    def one(self, tag=None, **attributes):
+        (element,) = self.all(tag, **attributes)
+        return element
+
+
+def make_votes(m=400, n=6, error=0.2, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=m)
+    return np.where(rng.random((m, n)) < error, 1 - y[:, None], y[:, None]), y
+
+
+VOTES, Y = make_votes()
+STATISTICS = VoteStatistics.from_votes(VOTES, Y)
+
+
+@pytest.fixture(scope="module")
+def certificate():
+    made = certify(VOTES, Y, delta=0.001)
+    return dataclasses.replace(made, provenance={"voters_from": "part A", "seed": 7})
+
+
+@pytest.fixture(scope="module")
+def result():
+    """How the weights of the certificate were found."""
+    return minimize(get_bound("lacasse", delta=0.001), STATISTICS)
+
+
+@pytest.fixture(scope="module")
+def text(certificate, result):
+    """The whole page, with all its plots."""
+    return report(certificate, optimisation=result)
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+@pytest.fixture
+def no_matplotlib(monkeypatch):
+    """Pages without plots, which take a hundred times less time."""
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+class OddBound(Bound):
+    """A bound that knows nothing of moments, with evidence of its own."""
+
+    name = f"odd {NASTY}"
+    formula = f"odd_S {NASTY} _S"
+    reference = f"Odd & sons, doi:10.1/x<y>, arXiv:2001.00001 {NASTY}"
+
+    def __init__(self, delta=0.05, constant=NASTY, members=()):
+        super().__init__(delta, constant)
+        self.members = members
+
+    def _check_parameters(self):
+        pass
+
+    def evidence(self, statistics, weights, prior=None):
+        return {
+            "mean_margin_loss": 0.123456789012345,
+            NASTY: NASTY,
+            "members": [1, 2.5, {"a": None}],
+            "exact": True,
+        }
+
+    def from_evidence(self, evidence, kl):
+        return 0.25
+
+    def _value_and_gradient(self, statistics, q, p):
+        return 0.25, np.zeros_like(q)
+
+
+@pytest.fixture
+def odd(monkeypatch):
+    """A certificate of a bound that was not there when the page was designed."""
+    monkeypatch.setitem(certivote.bounds._BOUNDS, OddBound.name, OddBound)
+    made = certify(VOTES, Y, weights=np.full(6, 1 / 6), bound=OddBound(members=[NASTY, 3]))
+    return dataclasses.replace(
+        made,
+        provenance={NASTY: NASTY, "a.b": 1.5, "none": None},
+        assumptions=(*made.assumptions, NASTY),
+        certivote_version=NASTY,
+    )
+
+
+def rounded(value, digits, rounding):
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=rounding))
+
+
+def stated(field, fields):
+    """The value of a field by the certificate's JSON, and the text that the page must show."""
+    if field == "confidence":
+        delta = Decimal(repr(fields["bound_parameters"]["delta"]))
+        text = (100 * (1 - delta)).quantize(Decimal("1e-6"), rounding=ROUND_FLOOR).normalize()
+        return 1 - float(delta), f"{text:f}%"
+    value = fields
+    for part in field.split(".", 1) if field not in fields else [field]:
+        value = value[part]
+    if field == "risk_bound":
+        return value, rounded(value, 4, ROUND_CEILING)
+    if field in NEAREST:
+        return value, rounded(value, 4, ROUND_HALF_EVEN)
+    return value, value if isinstance(value, str) else None
+
+
+def check_fields(page, fields):
+    """Compare every marked figure with the JSON; return the names of the fields."""
+    marked = [element for element in page.elements if "data-field" in element["attributes"]]
+    for element in marked:
+        value, text = stated(element["attributes"]["data-field"], fields)
+        full = element["attributes"]["value"]
+        assert full == value if isinstance(value, str) else json.loads(full) == value
+        if text is None:
+            assert json.loads(element["text"]) == value
+        else:
+            assert element["text"] == text
+    return {element["attributes"]["data-field"] for element in marked}
+
+
+# --- what it says ---
+
+
+@pytest.mark.parametrize("name", list_bounds())
+def test_every_figure_is_the_certificates(name):
+    bound = get_bound(name, delta=0.0123)
+    made = certify(VOTES, Y, bound=bound)
+    fields = json.loads(made.to_json())
+    page = Page(report(made))
+    found = check_fields(page, fields)
+    assert found >= {
+        *("risk_bound", "confidence", "bound", "n_samples", "n_voters", "kl"),
+        *("statistics_sha256", "votes_sha256", "certivote_version"),
+        *(f"bound_parameters.{key}" for key in fields["bound_parameters"]),
+        *(f"evidence.{key}" for key in fields["evidence"] if not key.endswith("_size")),
+    }
+    assert len(page.all("svg")) == 1 + isinstance(bound, MomentBound)
+
+    assert page.one("p", **{"class": "formula"})["text"] == bound.formula.replace("_", "")
+    assert any(bound.reference in note["text"] for note in page.all("p", **{"class": "note"}))
+    for link in page.all("a"):
+        address = link["attributes"]["href"]
+        if not address.startswith("data:"):
+            number = re.sub(r"^https://(doi.org|arxiv.org/abs)/", "", address)
+            assert re.sub("^(doi|arXiv):", "", link["text"]) == number
+
+
+def test_no_number_in_the_table_is_unmarked(page):
+    cells = page.all("td")
+    figures = [element for element in page.all("data") if "td" in element["inside"]]
+    assert [cell["text"] for cell in cells] == [figure["text"] for figure in figures]
+    assert len(cells) == 10
+
+
+def test_the_claim_comes_first(certificate, page):
+    claim = page.one("h1")
+    assert claim["text"] == json.loads(certificate.to_json())["claim"]
+    number = rounded(certificate.risk_bound, 4, ROUND_CEILING)
+    assert next(e for e in page.elements if e["tag"] == "data")["text"] == number
+    assert number in page.one("title")["text"]
+    tags = [element["tag"] for element in page.elements]
+    assert tags.index("h1") < tags.index("h2")
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+@pytest.mark.parametrize("risk_bound", [0.7, 0.70000001, 0.87654321, 0.99999])
+def test_the_bound_is_rounded_up(certificate, risk_bound):
+    shown = dataclasses.replace(certificate, risk_bound=risk_bound)
+    assert risk_bound > certificate.risk_bound, "a larger claim must still verify"
+    number = Page(report(shown)).all("data")[0]
+    assert float(number["attributes"]["value"]) == risk_bound
+    assert 0 <= Decimal(number["text"]) - Decimal(risk_bound) < Decimal("0.0001")
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+def test_confidence_is_rounded_down():
+    made = certify(VOTES, Y, delta=0.0123456789)
+    text = report(made)
+    (shown,) = Page(text).all(None, **{"data-field": "confidence"})
+    assert shown["text"] == "98.765432%"
+    assert "98.765433" not in text
+
+
+def test_a_vacuous_certificate_says_that_it_says_nothing(page):
+    assert not page.all("p", **{"class": "vacuous"})
+    vacuous = certify(VOTES[:5], Y[:5], bound="mcallester")
+    assert vacuous.risk_bound == 1.0
+    empty = Page(report(vacuous))
+    assert empty.one("p", **{"class": "vacuous"})["text"].startswith(
+        "This certificate is vacuous: it says nothing about this vote."
+    )
+    check_fields(empty, json.loads(vacuous.to_json()))
+
+
+def test_every_assumption_can_be_ticked_off(certificate, page):
+    assert [label["text"] for label in page.all("label")] == list(certificate.assumptions)
+    boxes = page.all("input", type="checkbox")
+    assert len(boxes) == len(certificate.assumptions)
+    assert not any("checked" in box["attributes"] for box in boxes)
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+def test_sizes_are_shown_where_they_differ_from_the_number_of_examples(certificate):
+    evidence = certificate.evidence | {"joint_size": 399}
+    fewer = dataclasses.replace(certificate, evidence=evidence, risk_bound=1.0)
+    shown = [
+        element["attributes"]["data-field"]
+        for element in Page(report(fewer)).all("data")
+        if element["attributes"]["data-field"].endswith("_size")
+    ]
+    assert shown == ["evidence.joint_size"]
+
+
+# --- what others wrote ---
+
+
+def test_nothing_that_others_wrote_becomes_markup(odd):
+    page = Page(report(odd, details={NASTY: NASTY, "data": NASTY, "model": NASTY}))
+    assert not page.all("script") + page.all("img")
+    assert not any(name.startswith("on") for e in page.elements for name in e["attributes"])
+    fields = json.loads(odd.to_json())
+    found = check_fields(page, fields)
+    assert {"bound", "certivote_version", f"provenance.{NASTY}", f"evidence.{NASTY}"} <= found
+    assert {"bound_parameters.constant", "bound_parameters.members"} <= found
+    assert page.all("label")[-1]["text"] == NASTY
+    assert [dd["text"] for dd in page.all("dd")][:3] == [NASTY] * 3
+    assert NASTY in page.one("p", **{"class": "formula"})["text"]
+    assert len(page.all("style")) == 1
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+def test_unknown_evidence_is_shown_by_its_name_and_in_full(odd):
+    page = Page(report(odd))
+    shown = page.one("data", **{"data-field": "evidence.mean_margin_loss"})
+    assert shown["text"] == "0.123456789012345"
+    assert any(th["text"].startswith("Mean margin loss") for th in page.all("th"))
+    members = page.one("data", **{"data-field": "evidence.members"})
+    assert json.loads(members["text"]) == [1, 2.5, {"a": None}]
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+def test_details_are_shown_with_their_names(certificate):
+    page = Page(report(certificate, details={"clinical_ID": "A 7", "approved by": "Dr Kurz"}))
+    names, values = ([e["text"] for e in page.all(tag)] for tag in ("dt", "dd"))
+    assert names[:2] == ["Clinical ID", "Approved by"]
+    assert values[:2] == ["A 7", "Dr Kurz"]
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+def test_a_name_that_is_no_unicode_is_spelled_out(certificate):
+    page = report(certificate, details={"data": "caf\udce9.csv"})
+    assert r"caf\udce9.csv" in page.encode("utf-8").decode("utf-8")
+
+
+# --- plots ---
+
+
+def test_plots_are_drawn_and_described(certificate, result, page):
+    assert len(page.all("figure")) == len(page.all("svg")) == len(page.all("figcaption")) == 3
+    for svg in page.all("svg"):
+        assert svg["attributes"]["role"] == "img"
+        assert len(svg["attributes"]["aria-label"]) > 20
+        assert re.fullmatch(r"0 0 [\d.]+ [\d.]+", svg["attributes"]["viewbox"])
+    assert "It converged." in page.all("figcaption")[-1]["text"]
+    stopped = dataclasses.replace(result, converged=False, message=NASTY)
+    caption = Page(report(certificate, optimisation=stopped)).all("figcaption")[-1]["text"]
+    assert f"It stopped: {NASTY}." in caption
+
+
+def test_a_certificate_without_a_plane_has_no_plane(odd):
+    page = Page(report(odd))
+    assert len(page.all("svg")) == 1
+    assert "weights" in page.one("svg")["attributes"]["aria-label"]
+
+
+def test_ids_are_unique_and_references_lead_somewhere(text, page):
+    ids = [e["attributes"]["id"] for e in page.elements if "id" in e["attributes"]]
+    assert len(ids) == len(set(ids))
+    references = re.findall(r"url\(#([^)]*)\)", text) + [
+        e["attributes"][name][1:]
+        for e in page.elements
+        for name in ("href", "xlink:href")
+        if e["attributes"].get(name, "").startswith("#")
+    ]
+    assert references
+    assert set(references) <= set(ids)
+
+
+def test_text_and_axes_have_the_colour_of_the_page(page):
+    texts = page.all("text")
+    assert texts
+    for text in texts:
+        fill = re.search(r"\bfill: ([^;]+)", text["attributes"].get("style", ""))
+        assert fill is None or fill[1] == "currentColor"
+    ticks = [e["attributes"]["style"] for e in page.all("use")]
+    assert any("stroke: currentColor" in style for style in ticks)
+
+
+def test_the_same_certificate_gives_the_same_page(certificate, result, text):
+    with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red", "svg.fonttype": "path"}):
+        settings = dict(matplotlib.rcParams)
+        assert report(certificate, optimisation=result) == text
+        assert dict(matplotlib.rcParams) == settings
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+def test_without_matplotlib_the_page_says_that_it_has_no_plots(certificate, result):
+    page = Page(report(certificate, optimisation=result))
+    assert not page.all("svg")
+    assert "pip install 'certivote[plot]'" in [code["text"] for code in page.all("code")]
+    check_fields(page, json.loads(certificate.to_json()))
+
+
+def test_a_result_of_other_weights_is_refused(certificate):
+    other = minimize(get_bound("gibbs"), VoteStatistics.from_votes(*make_votes(seed=1)))
+    with pytest.raises(ValueError, match="optimisation must be the result"):
+        report(certificate, optimisation=other)
+    fewer = minimize(get_bound("gibbs"), VoteStatistics.from_votes(VOTES[:, :3], Y))
+    with pytest.raises(ValueError, match="optimisation must be the result"):
+        report(certificate, optimisation=fewer)
+
+
+# --- how to verify it ---
+
+
+def test_the_page_alone_is_enough_to_verify(certificate, page):
+    embedded = page.one(None, id="certificate")["text"]
+    assert embedded == certificate.to_json()
+    Certificate.from_dict(json.loads(embedded)).verify(VOTES, Y)
+    link = page.one("a", download="certificate.json")["attributes"]["href"]
+    kind, _, encoded = link.partition(",")
+    assert kind == "data:application/json;base64"
+    assert base64.b64decode(encoded).decode("utf-8") == certificate.to_json()
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+def test_the_embedded_certificate_survives_odd_text(odd):
+    page = Page(report(odd))
+    assert json.loads(page.one(None, id="certificate")["text"]) == json.loads(odd.to_json())
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+@pytest.mark.parametrize(
+    "names",
+    [
+        {},
+        {"data": "heart.csv"},
+        {"certificate": "my vote.json", "model": "it's.joblib", "data": 'a "b"; rm -rf $HOME'},
+    ],
+)
+def test_commands_name_the_files(certificate, names):
+    page = Page(report(certificate, details=names))
+    first, whole, python = (pre["text"] for pre in page.all("pre")[:3])
+    name = names.get("certificate", "certificate.json")
+    model, data = names.get("model", "model.joblib"), names.get("data", "DATA")
+    assert shlex.split(first) == ["certivote", "verify", name]
+    assert shlex.split(whole) == [
+        *("certivote", "verify", name, "--model", model, "--data", data),
+    ]
+    compile(python, "page", "exec")
+    assert repr(name) in python
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+def test_the_python_lines_work(tmp_path, certificate):
+    path = tmp_path / "a certificate.json"
+    certificate.to_json(path)
+    page = Page(report(certificate, details={"certificate": str(path)}))
+    scope = {"votes": VOTES, "y": Y}
+    exec(page.all("pre")[2]["text"], scope)
+    assert scope["certificate"].risk_bound == certificate.risk_bound
+    scope["votes"] = 1 - VOTES
+    with pytest.raises(CertificateError):
+        exec(page.all("pre")[2]["text"], scope)
+
+
+def test_a_certificate_that_does_not_hold_up_gets_no_page(tmp_path, certificate):
+    forged = dataclasses.replace(certificate, risk_bound=certificate.risk_bound / 2)
+    path = tmp_path / "page.html"
+    path.write_text("what was there", encoding="utf-8")
+    with pytest.raises(CertificateError, match="risk_bound"):
+        write_report(forged, path)
+    assert path.read_text(encoding="utf-8") == "what was there"
+
+
+# --- the file ---
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+def test_the_page_is_written_as_it_is(tmp_path, certificate):
+    details = {"data": "Zürich.csv"}
+    write_report(certificate, tmp_path / "page.html", details=details)
+    written = (tmp_path / "page.html").read_bytes().decode("utf-8")
+    assert written == report(certificate, details=details)
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+def test_a_write_that_fails_leaves_no_part(tmp_path, certificate, monkeypatch):
+    def fail(*_):
+        raise OSError("disk full")
+
+    (tmp_path / "page.html").write_text("what was there", encoding="utf-8")
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_report(certificate, tmp_path / "page.html")
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == "what was there"
+
+
+def test_the_page_needs_nothing_but_itself(text, page):
+    assert text.startswith("<!doctype html>\n<html lang=")
+    tags = {element["tag"] for element in page.elements}
+    assert not tags & {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
+    assert not any("src" in element["attributes"] for element in page.elements)
+    assert "@import" not in text
+    assert set(re.findall(r"url\((.)", text)) <= {"#"}
+    policy = page.one("meta", **{"http-equiv": "Content-Security-Policy"})["attributes"]["content"]
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'"
+    assert page.one("meta", charset="utf-8")
+    assert "width=device-width" in page.one("meta", name="viewport")["attributes"]["content"]
+    for element in page.all("a"):
+        address = element["attributes"]["href"]
+        assert address.startswith(("https://doi.org/", "https://arxiv.org/", "data:application/"))
