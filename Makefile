@@ -7,7 +7,7 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-SOURCES := src tests benchmarks examples
+SOURCES := src tests benchmarks
 
 # One BLAS thread per process: pytest-xdist already keeps every core busy.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
@@ -22,8 +22,8 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo 'ARGS="..." is passed on (test, bench, validity, demo); PYTHON=python3.12 picks the interpreter.'
 
-demo: $(VENV)/.core  ## learn and certify a vote on a small data set
-	$(BIN)/python examples/quickstart.py $(ARGS)
+demo: $(VENV)/.demo  ## learn and certify a vote on a small data set
+	$(BIN)/certivote certify $(ARGS)
 
 test: $(VENV)/.test  ## run the tests and the examples in docstrings
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto $(ARGS)
@@ -51,8 +51,8 @@ $(VENV)/.created:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/.core: pyproject.toml $(VENV)/.created
-	$(PIP) --editable .
+$(VENV)/.demo: pyproject.toml $(VENV)/.created
+	$(PIP) --editable '.[cli,plot]'
 	touch $@
 
 $(VENV)/.test: pyproject.toml $(VENV)/.created

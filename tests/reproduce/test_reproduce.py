@@ -13,12 +13,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from typer.testing import CliRunner
 
 from certivote import minimize
 from certivote.bounds import get_bound
+from certivote.cli.app import app
 from certivote.datasets import load
 from certivote.reproduce import LEARNERS, Record, RecordStore, Table, read_reference, run
-from certivote.reproduce.__main__ import main
 from certivote.reproduce.analysis import SENTENCES
 from certivote.reproduce.document import document, time_spent
 from certivote.reproduce.protocol import prepare
@@ -195,7 +196,7 @@ def test_a_run_goes_on_where_it_stopped(folder, records):
 
 
 def test_a_killed_run_loses_nothing(reference_path, tmp_path):
-    command = [sys.executable, "-m", "certivote.reproduce", "glass", "heart", "--out", tmp_path]
+    command = [sys.executable, "-m", "certivote", "reproduce", "glass", "heart", "--out", tmp_path]
     whole = {
         r.learner: r for r in run(RecordStore(tmp_path / "elsewhere"), ["glass"], ["lacasse", "2r"])
     }
@@ -241,11 +242,15 @@ def test_a_record_of_another_protocol_is_refused(tmp_path):
 # --- the command ---
 
 
-def test_the_command_writes_tables_and_figures(reference_path, folder, records, capsys):
+def main(arguments):
+    return CliRunner().invoke(app, ["reproduce", *arguments])
+
+
+def test_the_command_writes_tables_and_figures(reference_path, folder, records):
     page = folder / "page.md"
-    status = main([*QUICK, "--out", str(folder), "--document", str(page)])
-    assert status == 0
-    assert "Minimising bounds" in capsys.readouterr().out
+    run = main([*QUICK, "--out", str(folder), "--document", str(page)])
+    assert run.exit_code == 0, run.output
+    assert "Minimising bounds" in run.stdout
     for name in ("table1.md", "table1.tex", "table1.csv", "page.md"):
         assert (folder / name).stat().st_size > 100
     for name in ("pairwise", "planes-1"):
@@ -259,24 +264,26 @@ def test_the_command_writes_tables_and_figures(reference_path, folder, records, 
         (["nowhere"], "unknown task 'nowhere': choose among letter:AvsB"),
         (["glass", "--learners", "luck"], "unknown learner 'luck': choose among mcallester"),
         (["glass", "--reference", "missing.csv"], "there is no file missing.csv"),
+        (["glass", "--solver", "magic"], "solver must be one of lbfgs"),
     ],
 )
-def test_bad_names_are_one_sentence(arguments, message, tmp_path, capsys, monkeypatch):
+def test_bad_names_are_one_sentence(arguments, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert "Traceback" not in error
+    run = main(arguments)
+    assert run.exit_code == 2
+    assert message in run.stderr
+    assert "Traceback" not in run.stderr
 
 
-def test_missing_data_is_one_sentence(tmp_path, capsys, monkeypatch):
+def test_missing_data_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("CERTIVOTE_DATA", os.fspath(tmp_path))
     monkeypatch.setattr("certivote.datasets._sources.find_spec", lambda name: None, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path))
     monkeypatch.setenv("HOME", os.fspath(tmp_path))
     monkeypatch.setattr("pooch.retrieve", _no_network)
-    assert main(["glass", "--out", os.fspath(tmp_path / "out")]) == 2
-    assert "glass.data" in capsys.readouterr().err
+    run = main(["glass", "--out", os.fspath(tmp_path / "out")])
+    assert run.exit_code == 2
+    assert "glass.data" in run.stderr
 
 
 def _no_network(*arguments, **options):

@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .._formatting import format_up
-from ..bounds import get_bound
-from ..solvers import MinimizeResult, minimize
+from ..solvers import MinimizeResult
 from ._axes import BLUE, ORANGE, VERMILION, axes, foreground, legend_below
 
 __all__ = ["OptimisationDisplay"]
@@ -72,13 +71,12 @@ class OptimisationDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, ax: Any = None) -> "OptimisationDisplay":
-        """Learn the weights of a fitted vote again, and draw how.
+        """Draw how a fitted vote learned its weights.
 
         Parameters
         ----------
         estimator : MajorityVoteClassifier
-            A fitted vote whose weights minimise a certificate. It is not changed. Random starts, if
-            its solver has any, are not those of the fit.
+            A fitted vote whose weights minimise a certificate.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure if None.
 
@@ -88,15 +86,12 @@ class OptimisationDisplay:
             The display, drawn.
         """
         check_is_fitted(estimator, "certificate_")
-        if not hasattr(estimator, "solver"):
+        if not hasattr(estimator, "optimisation_"):
             raise ValueError(
                 f"{type(estimator).__name__} does not learn its weights by minimising a "
                 "certificate: there is no such optimisation to show."
             )
-        certificate = estimator.certificate_
-        bound = get_bound(certificate.bound, **certificate.bound_parameters)
-        result = minimize(bound, estimator.statistics_, certificate.prior, solver=estimator.solver)
-        return cls.from_result(result, ax)
+        return cls.from_result(estimator.optimisation_, ax)
 
     def plot(self, ax: Any = None) -> "OptimisationDisplay":
         """Draw the optimisation.

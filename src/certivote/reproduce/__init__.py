@@ -1,4 +1,4 @@
-"""The paper's experiment, in one command: ``python -m certivote.reproduce``."""
+"""The paper's experiment, in one command: ``certivote reproduce``."""
 
 from .protocol import LEARNERS, Record
 from .records import RecordStore

@@ -1,6 +1,5 @@
-"""``python -m certivote.reproduce``: the paper's Table 1 and figures, in one command."""
+"""``certivote reproduce``: the paper's Table 1 and figures, in one command."""
 
-import argparse
 import os
 import shutil
 import sys
@@ -10,31 +9,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from .._files import write_whole
 from .._formatting import format_up
 from ..datasets import list_datasets
-from ..solvers import list_solvers
+from ..solvers import get_solver
 from .document import document, time_spent
 from .protocol import LEARNERS, Record
 from .records import RecordStore
 from .run import check_names, run
 from .table import TITLES, Table, read_reference
 
+__all__ = ["reproduce"]
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m certivote.reproduce",
-        description="Reproduce Table 1 and the figures of Viallard et al., ECML PKDD 2021. An "
-        "interrupted run goes on where it stopped.",
-        epilog="Example: python -m certivote.reproduce glass heart --learners lacasse 2r",
-    )
-    parser.add_argument("tasks", nargs="*", help="tasks to run; all 16 if none is named")
-    parser.add_argument("--learners", nargs="+", default=[], help=", ".join(LEARNERS))
-    parser.add_argument("--solver", default="lbfgs", choices=[*list_solvers()])
-    parser.add_argument("--jobs", type=int, default=None, help="trees trained at the same time")
-    parser.add_argument("--out", type=Path, default=Path("results"), help="where results go")
-    parser.add_argument("--reference", type=Path, help="the authors' cells, a CSV file")
-    parser.add_argument("--document", type=Path, help="also write the page of the results here")
-    return parser
+# The project's own page.
+_PAGE = "docs/reproduction.md"
 
 
 def _reference(path: Path | None) -> Path | None:
@@ -49,8 +37,11 @@ def _reference(path: Path | None) -> Path | None:
 
 
 @contextmanager
-def _live_table(datasets: Sequence[str], learners: Sequence[str]) -> Iterator[Any]:
+def _live_table(datasets: Sequence[str], learners: Sequence[str], quiet: bool) -> Iterator[Any]:
     """Show the cells as they come: a table on a terminal with rich, else a line for each."""
+    if quiet:
+        yield lambda dataset, learner, record: None
+        return
     if find_spec("rich") is None or not sys.stderr.isatty():
 
         def say(dataset: str, learner: str, record: Record | None) -> None:
@@ -87,55 +78,73 @@ def _live_table(datasets: Sequence[str], learners: Sequence[str]) -> Iterator[An
 
 
 def _write(
-    table: Table, records: Sequence[Record], options: argparse.Namespace, run_as: str
-) -> None:
-    options.out.mkdir(parents=True, exist_ok=True)
+    table: Table, records: Sequence[Record], out: Path, page: Path | None, run_as: str
+) -> list[Path]:
+    out.mkdir(parents=True, exist_ok=True)
     for name, text in (
         ("table1.md", table.to_markdown()),
         ("table1.tex", table.to_latex()),
         ("table1.csv", table.to_csv()),
     ):
-        (options.out / name).write_text(text, encoding="utf-8")
-    written = [options.out / name for name in ("table1.md", "table1.tex", "table1.csv")]
+        write_whole(out / name, text)
+    written = [out / name for name in ("table1.md", "table1.tex", "table1.csv")]
     if find_spec("matplotlib") is not None:
         from .figures import save_figures
 
-        written += save_figures(table, options.out)
+        written += save_figures(table, out)
     else:
         print("No figures: pip install 'certivote[plot]' to have them.", file=sys.stderr)
-    if options.document is not None:
+    if page is not None:
         pictures = [path for path in written if path.suffix == ".png"]
-        beside = options.document.parent
         for picture in pictures:
-            if picture.parent.resolve() != beside.resolve():
-                shutil.copy(picture, beside)
-        page = document(table, records, run_as, [picture.name for picture in pictures])
-        options.document.write_text(page, encoding="utf-8")
-        written.append(options.document)
-    print("Written: " + ", ".join(map(str, written)))
+            if picture.parent.resolve() != page.parent.resolve():
+                shutil.copy(picture, page.parent)
+        write_whole(page, document(table, records, run_as, [picture.name for picture in pictures]))
+        written.append(page)
+    return written
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command, and return its exit status.
+def reproduce(
+    tasks: Sequence[str] = (),
+    learners: Sequence[str] = (),
+    solver: str = "lbfgs",
+    jobs: int | None = None,
+    out: Path = Path("results"),
+    reference: Path | None = None,
+    page: Path | None = None,
+    quiet: bool = False,
+) -> None:
+    """Run the experiments that are not done yet, print the table and write the results.
 
     Parameters
     ----------
-    arguments : sequence of str, default=None
-        The arguments; those of the process if None.
+    tasks, learners : sequence of str
+        What to run; everything if empty.
+    solver : str, default="lbfgs"
+        How bounds are minimised.
+    jobs : int, default=None
+        How many trees are trained at the same time.
+    out : Path
+        Where results go.
+    reference : Path, default=None
+        The authors' cells, a CSV file; the one beside the data if None.
+    page : Path, default=None
+        Where to write the page of the results, if anywhere.
+    quiet : bool, default=False
+        Whether to print the table only.
     """
-    options = _parser().parse_args(arguments)
-    try:
-        datasets = check_names("task", options.tasks, list_datasets())
-        learners = check_names("learner", options.learners, LEARNERS)
-        path = _reference(options.reference)
-        store = RecordStore(options.out / "records")
-        with _live_table(datasets, learners) as progress:
-            records = run(store, datasets, learners, options.solver, options.jobs, progress)
-    except (ValueError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    table = Table(records, None if path is None else read_reference(path))
+    datasets = check_names("task", tasks, list_datasets())
+    chosen = check_names("learner", learners, LEARNERS)
+    get_solver(solver)
+    authors = _reference(reference)
+    store = RecordStore(out / "records")
+    with _live_table(datasets, chosen, quiet) as progress:
+        records = run(store, datasets, chosen, solver, jobs, progress)
+    table = Table(records, None if authors is None else read_reference(authors))
     print(table.to_markdown())
+    written = _write(table, records, out, page, "certivote reproduce --document " + _PAGE)
+    if quiet:
+        return
     spent = time_spent(records)
     total = sum(spent.values())
     print(
@@ -144,9 +153,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{spent['mincq'] + spent['mincq voters']:.1f} s. All: {total:.1f} s, "
         f"{total / max(spent['voters'], 1e-9):.2f} times the trees."
     )
-    _write(table, records, options, "python -m certivote.reproduce --document docs/reproduction.md")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    print("Written: " + ", ".join(map(str, written)))

@@ -1,0 +1,185 @@
+"""``certivote certify``: from a table to a model, a certificate and a page."""
+
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from .._stopwatch import Stopwatch
+from ..certificate import Certificate
+from ..classifiers import MajorityVoteClassifier
+from ..report import write_report
+from .data import Table, read_table
+from .models import (
+    category_names,
+    check_classes,
+    feature_names,
+    frozen,
+    is_vote,
+    load_model,
+    make_bound,
+    make_voters,
+    match_columns,
+)
+from .output import say, statement, write_folder
+
+__all__ = ["Request", "certify_data"]
+
+_TYPES_ASSUMPTION = (
+    "Whether a column holds numbers or categories was read off the whole file, and would be the "
+    "same in any other such file."
+)
+
+
+@dataclass
+class Request:
+    """What the user asked for, as the options of the command."""
+
+    data: str
+    target: str | None
+    drop: list[str]
+    categorical: list[str]
+    bound: str
+    delta: float
+    constant: str
+    voters: str
+    n_voters: int | None
+    certify_size: float
+    model: Path | None
+    seed: int
+    jobs: int | None
+    out: Path | None
+    quiet: bool
+    verbose: int
+
+
+def certify_data(request: Request) -> dict[str, Any]:
+    """Learn a vote, or take one, certify it, and write the results.
+
+    Parameters
+    ----------
+    request : Request
+        The options.
+
+    Returns
+    -------
+    dict
+        The certificate, the files and the seconds by stage.
+    """
+    clock = Stopwatch()
+    bound = make_bound(request.bound, request.delta, request.constant)
+    model: Any = None if request.model is None else load_model(request.model, request.quiet)
+    names = None if model is None else feature_names(model)
+    table = read_table(
+        request.data,
+        request.target,
+        request.drop,
+        request.categorical,
+        features=names,
+        names_only=category_names(model),
+    )
+    clock.lap("reading")
+    optimisation = None
+    if is_vote(model):
+        check_classes(model, table)
+        vote, fitted = model, False
+        certificate = vote.certify(match_columns(model, table), table.y, bound=bound)
+        clock.lap("voting")
+    else:
+        vote, fitted = _fit(request, bound, model, table), True
+        certificate = vote.certificate_
+        clock.lap("fit")
+        clock.seconds.pop("fit")
+        clock.seconds.update(vote.fit_times_)
+        optimisation = vote.optimisation_
+    certificate = _describe(certificate, table)
+    if fitted:
+        vote.certificate_ = certificate
+    folder = request.out or Path(f"{table.name.replace(':', '-')}-certificate")
+    details = {"data": request.data, "model": "model.joblib"}
+
+    def write_page(path: Path) -> None:
+        write_report(certificate, path, optimisation=optimisation, details=details)
+
+    def write_model(path: Path) -> None:
+        if fitted:
+            joblib.dump(vote, path)
+        else:
+            shutil.copyfile(str(request.model), path)
+
+    files = write_folder(
+        folder,
+        {
+            "model.joblib": write_model,
+            "certificate.json": certificate.to_json,
+            "report.html": write_page,
+        },
+    )
+    result: dict[str, Any] = {
+        "statement": statement(certificate),
+        "certificate": certificate.to_dict(),
+        "files": [str(path) for path in files],
+    }
+    if table.test is not None:
+        result["test_risk"] = 1.0 - vote.score(*table.test)
+    clock.lap("writing")
+    result["seconds"] = clock.seconds
+    return result
+
+
+def _fit(request: Request, bound: Any, model: Any, table: Table) -> MajorityVoteClassifier:
+    X = table.X
+    if model is None:
+        voters = make_voters(request.voters, request.n_voters, request.jobs)
+    else:
+        check_classes(model, table)
+        X, voters = match_columns(model, table), frozen(model)
+    vote = MajorityVoteClassifier(
+        voters=voters,
+        bound=bound,
+        certify_size=request.certify_size,
+        random_state=request.seed,
+        n_jobs=request.jobs,
+        verbose=request.verbose,
+    )
+    vote.fit(X, table.y)
+    # A model is saved without a taste for progress bars.
+    vote.verbose = 0
+    return vote
+
+
+def _describe(certificate: Certificate, table: Table) -> Certificate:
+    """Say in the certificate which data it is of, and how it was read."""
+    texts = certificate.assumptions
+    if "data_sha256" in table.provenance:
+        texts = (*texts, _TYPES_ASSUMPTION)
+    return replace(
+        certificate,
+        provenance={**table.provenance, **certificate.provenance},
+        assumptions=texts,
+    )
+
+
+def print_result(result: dict[str, Any], quiet: bool) -> None:
+    """Print the claim first, then what is behind it.
+
+    Parameters
+    ----------
+    result : dict
+        What `certify_data` returned.
+    quiet : bool
+        Whether to print the claim only.
+    """
+    say(result["statement"], style="bold")
+    if quiet:
+        return
+    certificate = Certificate.from_dict(result["certificate"])
+    for line in str(certificate).splitlines()[1:]:
+        say(line)
+    if "test_risk" in result:
+        say(f"Error on the test rows of the task: {result['test_risk']:.4f}.")
+    say("Written: " + ", ".join(result["files"]))
+    (path,) = (name for name in result["files"] if name.endswith("certificate.json"))
+    say(f"Anyone can check it: certivote verify {path}")

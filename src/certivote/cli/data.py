@@ -1,0 +1,398 @@
+"""Tables from files and built-in names: columns of numbers or categories, and a target."""
+
+import csv
+import difflib
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..datasets import list_datasets, load
+
+__all__ = ["Table", "builtin_names", "list_builtin", "read_table"]
+
+_SCIKIT_LEARN = ("breast-cancer", "digits")
+_USUAL_TARGETS = ("target", "class", "label", "y")
+# UCI's mark of a missing value, besides those of pandas.
+_MISSING = ["?"]
+_SEPARATORS = (",", ";", "\t", "|")
+
+
+@dataclass
+class Table:
+    """Examples and their labels.
+
+    Attributes
+    ----------
+    name : str
+        What the data is called.
+    X : DataFrame
+        The features: columns of numbers, or of text for categories.
+    y : ndarray or None
+        The labels.
+    provenance : dict
+        What a certificate says of the data: enough to read it again in the same way.
+    test : tuple or None
+        Test examples and labels, where the data set has its own.
+    """
+
+    name: str
+    X: Any
+    y: Any
+    provenance: dict[str, Any] = field(default_factory=dict)
+    test: tuple[Any, NDArray[Any]] | None = None
+
+
+def builtin_names() -> list[str]:
+    """Return the names that stand for data instead of a file."""
+    return [*_SCIKIT_LEARN, *list_datasets()]
+
+
+def read_table(
+    data: str,
+    target: str | None = None,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    features: Sequence[str] | None = None,
+    names_only: Sequence[str] | None = None,
+    labelled: bool = True,
+) -> Table:
+    """Read examples, and refuse in a sentence what cannot be certified.
+
+    Parameters
+    ----------
+    data : str
+        A CSV or Parquet file, or one of `builtin_names`.
+    target : str, default=None
+        The column of the labels; guessed if None.
+    drop : sequence of str
+        Columns to leave out.
+    categorical : sequence of str
+        Columns whose numbers are names.
+    features : sequence of str, default=None
+        The columns that a model needs, where it knows their names.
+    names_only : sequence of str, default=None
+        Those of a model's columns that hold categories, where it is known that the others hold
+        numbers; what the file looks like does not count then.
+    labelled : bool, default=True
+        Whether labels are needed. Without, a column that is neither a feature nor named is ignored.
+    """
+    path = Path(data)
+    if data in builtin_names() and not path.exists():
+        refused = {"--target": target, "--drop": drop, "--categorical": categorical}
+        for option, value in refused.items():
+            if value:
+                raise ValueError(f"{option} is for files: {data} is built in, as it is.")
+        return _builtin(data)
+    frame = _read_file(path, [*categorical, *(names_only or ())])
+    if len(frame) == 0:
+        raise ValueError(f"{path} has a header but no rows.")
+    names = list(frame.columns)
+    for option, wanted in (("--drop", drop), ("--categorical", categorical)):
+        for name in wanted:
+            _require(option, name, names, path)
+    provenance = {"data": path.name, "data_sha256": _sha256(path)}
+    y = None
+    if labelled or target is not None:
+        target = _find_target(target, [n for n in names if n not in drop], features, path)
+        y = _labels(frame[target], target, path)
+        provenance["target"] = target
+    left = [name for name in names if name not in drop and name != target]
+    if features is not None:
+        for name in features:
+            _require("the model", name, left, path)
+        left = list(features)
+    if not left:
+        raise ValueError(f"{path} has no column but the target {target!r}: nothing to learn from.")
+    if drop:
+        provenance["dropped"] = json.dumps(list(drop))
+    if categorical:
+        provenance["categorical"] = json.dumps(list(categorical))
+    if names_only is not None:
+        X = _typed_as(frame[left], names_only, path)
+    else:
+        X = _typed(frame[left], categorical, path)
+    return Table(path.stem, X, y, provenance)
+
+
+def list_builtin() -> list[dict[str, Any]]:
+    """Return the name and sizes of each built-in data set; None where it is not on this machine."""
+    entries = []
+    for name in builtin_names():
+        entry: dict[str, Any] = {"name": name}
+        try:
+            table = _builtin(name, download=False)
+        except FileNotFoundError:
+            entry |= dict.fromkeys(("rows", "test_rows", "features", "classes"))
+        else:
+            entry["rows"] = len(table.y)
+            entry["test_rows"] = 0 if table.test is None else len(table.test[1])
+            entry["features"] = table.X.shape[1]
+            entry["classes"] = len(np.unique(table.y))
+        entries.append(entry)
+    return entries
+
+
+def _builtin(name: str, download: bool = True) -> Table:
+    import pandas as pd
+
+    if name in _SCIKIT_LEARN:
+        from sklearn.datasets import load_breast_cancer, load_digits
+
+        bunch = (load_breast_cancer if name == "breast-cancer" else load_digits)(as_frame=True)
+        y = bunch.target_names[bunch.target.to_numpy()]
+        return Table(name, bunch.data.astype(float), np.asarray(y), {"data": name})
+    data = load(name, download=download)
+    columns = [f"x{j}" for j in range(data.X_train.shape[1])]
+    X, X_test = (pd.DataFrame(part, columns=columns) for part in (data.X_train, data.X_test))
+    return Table(name, X, data.y_train, {"data": name}, (X_test, data.y_test))
+
+
+def _read_file(path: Path, as_text: Sequence[str]) -> Any:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("files need pandas: pip install 'certivote[cli]'.") from error
+
+    if not path.exists():
+        near = difflib.get_close_matches(str(path), builtin_names(), n=1)
+        hint = f" Did you mean the built-in {near[0]}?" if near else ""
+        raise ValueError(f"there is no file {path}.{hint}")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: give a CSV or Parquet file.")
+    if path.stat().st_size == 0:
+        raise ValueError(f"{path} is empty.")
+    with path.open("rb") as file:
+        head = file.read(1 << 16)
+    if head[:4] == b"PAR1":
+        return _read_parquet(path)
+    if b"\0" in head:
+        raise ValueError(f"{path} is neither a CSV nor a Parquet file: convert it to one of them.")
+    separator, names = _header(head)
+    _refuse_twins(names, path)
+    try:
+        frame = pd.read_csv(
+            path,
+            sep=separator,
+            na_values=_MISSING,
+            low_memory=False,
+            dtype=dict.fromkeys(as_text, "str"),
+            encoding="utf-8-sig",
+        )
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} is not UTF-8 (byte {error.object[error.start]:#04x}): save it as UTF-8, for "
+            f"example with iconv -f latin1 -t utf-8."
+        ) from error
+    except pd.errors.EmptyDataError as error:
+        raise ValueError(f"{path} is empty.") from error
+    except pd.errors.ParserError as error:
+        raise ValueError(f"{path} is not a readable CSV file: {str(error).strip()}.") from error
+    frame.columns = [str(name) for name in frame.columns]
+    return frame
+
+
+def _read_parquet(path: Path) -> Any:
+    try:
+        from pyarrow import parquet
+
+        table = parquet.read_table(path)
+    except ImportError as error:
+        raise ImportError("Parquet needs pyarrow: pip install 'certivote[cli]'.") from error
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{path} is not a readable Parquet file: {error}") from error
+    _refuse_twins(table.column_names, path)
+    return table.to_pandas().reset_index(drop=True)
+
+
+def _refuse_twins(names: Sequence[str], path: Path) -> None:
+    for name in names:
+        if name and list(names).count(name) > 1:
+            raise ValueError(f"{path} has several columns called {name!r}: rename them.")
+
+
+def _header(head: bytes) -> tuple[str, list[str]]:
+    """Return the separator that cuts the first lines into as many cells each, and the names."""
+    lines = head.decode("utf-8-sig", errors="replace").splitlines()
+    lines = [line for line in lines[:21] if line.strip()]
+    found = {}
+    for separator in _SEPARATORS:
+        # The last line may be cut in the middle.
+        rows = list(csv.reader(lines[:-1] or lines, delimiter=separator))
+        if len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
+            found[separator] = len(rows[0])
+    best = max(found, key=lambda separator: found[separator], default=",")
+    return best, [name.strip() for name in next(csv.reader(lines[:1], delimiter=best), [])]
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _require(who: str, name: str, names: Sequence[str], path: Path) -> None:
+    if name in names:
+        return
+    lower = {known.lower(): known for known in names}
+    near = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
+    hint = (
+        f"did you mean {lower[near[0]]!r}?"
+        if near
+        else f"it has {', '.join(names[:8])}" + (", …" if len(names) > 8 else ".")
+    )
+    raise ValueError(f"{who} asks for a column {name!r}, which {path} does not have: {hint}")
+
+
+def _find_target(
+    target: str | None, names: list[str], features: Sequence[str] | None, path: Path
+) -> str:
+    if target is not None:
+        _require("--target", target, names, path)
+        return target
+    # What the model does not use must be the label, if it is one column.
+    others = [name for name in names if features is None or name not in features]
+    if not others:
+        raise ValueError(f"{path} has no column besides the model's: where are the labels?")
+    usual = [name for name in others if name.lower() in _USUAL_TARGETS]
+    return usual[0] if usual else others[-1]
+
+
+def _labels(column: Any, target: str, path: Path) -> NDArray[Any]:
+    missing = int(column.isna().sum())
+    if missing:
+        raise ValueError(
+            f"the target {target!r} is missing in {missing} of {len(column)} rows of {path}: "
+            "remove these rows, or name another column with --target."
+        )
+    if _mixes(column):
+        raise ValueError(
+            f"the target {target!r} mixes numbers and text, such as {_examples(column)}: write "
+            "each label in one way, or name another column with --target."
+        )
+    values = column.to_numpy()
+    if values.dtype.kind not in "biuf":
+        values = column.astype(str).to_numpy(dtype=np.str_)
+    kinds = np.unique(values)
+    if kinds.size < 2:
+        raise ValueError(
+            f"the target {target!r} has one value only, {kinds[0].item()!r}: there is nothing to "
+            "tell apart."
+        )
+    fractions = values.dtype.kind == "f" and bool(np.any(values != np.round(values)))
+    if fractions or kinds.size == len(values) or kinds.size > max(50, len(values) // 2):
+        raise ValueError(
+            f"the target {target!r} has {kinds.size} different values in {len(values)} rows: that "
+            "is a quantity (regression) or an identifier, and certivote certifies classifiers. "
+            "Name a column of classes with --target."
+        )
+    return np.asarray(values.astype(np.int64) if values.dtype.kind == "f" else values)
+
+
+def _numbers(column: Any) -> Any:
+    """Return which values of a column of text or objects are numbers, without missing ones."""
+    import pandas as pd
+
+    known = column.dropna()
+    if known.empty or pd.api.types.is_numeric_dtype(column.dtype):
+        return None
+    values = known.astype(str)
+    return pd.to_numeric(values, errors="coerce").notna()
+
+
+def _mixes(column: Any) -> bool:
+    numbers = _numbers(column)
+    return numbers is not None and bool(numbers.any()) and not bool(numbers.all())
+
+
+def _examples(column: Any) -> str:
+    numbers = _numbers(column)
+    known = column.dropna()
+    row = int(np.flatnonzero(~numbers.to_numpy())[0])
+    return f"{known[numbers].iloc[0]} and {known.iloc[row]!r}"
+
+
+def _typed(frame: Any, categorical: Sequence[str], path: Path) -> Any:
+    """Return columns of floats, and of text for categories, true or false, and the rest.
+
+    A column is one or the other as a whole: one that mixes numbers and text is refused, so that no
+    type depends on which rows certify.
+    """
+    import pandas as pd
+
+    types, mixed = pd.api.types, []
+    columns: dict[str, Any] = {}
+    for name in frame.columns:
+        column = frame[name]
+        if name in categorical or types.is_bool_dtype(column.dtype):
+            columns[name] = _text(column)
+        elif types.is_numeric_dtype(column.dtype) or types.is_datetime64_any_dtype(column.dtype):
+            columns[name] = _floats(column, path)
+        elif _mixes(column):
+            mixed.append(name)
+        else:
+            numbers = _numbers(column)
+            whole = numbers is not None and bool(numbers.all())
+            columns[name] = _floats(column, path) if whole else _text(column)
+    if mixed:
+        what = f"column {mixed[0]!r} mixes" if len(mixed) == 1 else f"columns {mixed} mix"
+        raise ValueError(
+            f"{what} numbers and text in {path}, such as {_examples(frame[mixed[0]])}: correct it, "
+            f"leave it out with --drop, or call all of it names with --categorical {mixed[0]!r}."
+        )
+    return pd.DataFrame(columns, index=frame.index)
+
+
+def _typed_as(frame: Any, names_only: Sequence[str], path: Path) -> Any:
+    """Return the columns as a model was trained on them, whatever they look like here."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for name in frame.columns:
+        column = frame[name]
+        if name in names_only:
+            columns[name] = _text(column)
+            continue
+        numbers = _numbers(column)
+        if numbers is not None and not bool(numbers.all()):
+            wrong = column.dropna()[~numbers].iloc[0]
+            raise ValueError(
+                f"column {name!r} holds numbers for the model, but {wrong!r} in {path}."
+            )
+        columns[name] = _floats(column, path)
+    return pd.DataFrame(columns, index=frame.index)
+
+
+def _floats(column: Any, path: Path) -> Any:
+    """Return a column as floats, dates in seconds since 1970, and refuse infinite ones."""
+    import pandas as pd
+
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        plain = column.dt.tz_convert(None) if column.dt.tz is not None else column
+        column = (plain - pd.Timestamp(0)) / pd.Timedelta(seconds=1)
+    floats = pd.to_numeric(column).astype(float)
+    if bool(np.isinf(floats).any()):
+        raise ValueError(
+            f"column {column.name!r} of {path} holds an infinite value: correct it, or leave it "
+            "empty, which means missing."
+        )
+    return floats
+
+
+def _text(column: Any) -> Any:
+    """Return a column as text, with None where it is missing; whole numbers without a point."""
+    import pandas as pd
+
+    missing = column.isna()
+    known = [str(value) for value in column[~missing]]
+    # Beside a gap pandas writes and reads whole numbers with a point.
+    if all(re.fullmatch(r"-?\d+\.0", text) for text in known):
+        known = [text[:-2] for text in known]
+    texts = pd.Series([None] * len(column), index=column.index, dtype=object)
+    texts[~missing] = known
+    return texts

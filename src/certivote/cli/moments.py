@@ -1,0 +1,105 @@
+"""``certivote bound`` and ``certivote plan``: certificates from a few numbers."""
+
+from pathlib import Path
+from typing import Any
+
+from ..bounds import MomentBound, get_bound, list_bounds
+from ..certificate import Certificate
+from ..planning import samples_needed
+from .models import make_bound
+
+__all__ = ["bounds_of", "joint_error_of", "pilot", "plan"]
+
+
+def moment_bounds() -> list[str]:
+    """Return the bounds that are functions of moments, KL and m."""
+    return [name for name in list_bounds() if isinstance(get_bound(name), MomentBound)]
+
+
+def joint_error_of(gibbs: float, disagreement: float | None, joint_error: float | None) -> float:
+    """Return the joint error, from ``e = r − d/2`` if it is not given.
+
+    Parameters
+    ----------
+    gibbs, disagreement, joint_error : float or None
+        The moments of a vote.
+    """
+    if (disagreement is None) == (joint_error is None):
+        raise ValueError("give either --disagreement or --joint-error.")
+    if joint_error is not None:
+        return joint_error
+    assert disagreement is not None
+    if not 0.0 <= disagreement <= 2.0 * gibbs:
+        raise ValueError(
+            f"--disagreement must be between 0 and twice the Gibbs risk, {2 * gibbs:g}: exactly "
+            f"one of two voters errs where they disagree; got {disagreement:g}."
+        )
+    return max(0.0, gibbs - disagreement / 2.0)
+
+
+def bounds_of(
+    gibbs: float, joint_error: float, kl: float, m: int, delta: float, constant: str
+) -> dict[str, float]:
+    """Return the value of every certificate that four numbers determine.
+
+    Parameters
+    ----------
+    gibbs, joint_error, kl, m, delta, constant
+        As in `certivote.bounds.MomentBound.from_moments`.
+    """
+    values = {}
+    for name in moment_bounds():
+        bound = make_bound(name, delta, constant)
+        assert isinstance(bound, MomentBound)
+        values[name] = bound.from_moments(gibbs, joint_error, kl, m)
+    return values
+
+
+def pilot(path: Path) -> tuple[float, float, float]:
+    """Return the moments and KL of a certificate that holds up.
+
+    Parameters
+    ----------
+    path : Path
+        The certificate of a pilot.
+    """
+    certificate = Certificate.from_json(path)
+    certificate.verify()
+    return certificate.gibbs_risk, certificate.joint_error, certificate.kl
+
+
+def plan(
+    target: float,
+    moments: tuple[float, float, float],
+    delta: float,
+    constant: str,
+    bound: str | None,
+) -> dict[str, Any]:
+    """Return how many certification examples each bound would need for a claim.
+
+    Parameters
+    ----------
+    target : float
+        The risk to be claimed.
+    moments : tuple of float
+        Gibbs risk, joint error and KL.
+    delta, constant
+        The settings of the bounds.
+    bound : str or None
+        One bound; all if None.
+    """
+    gibbs, joint_error, kl = moments
+    names = moment_bounds() if bound is None else [bound]
+    needed = {}
+    for name in names:
+        chosen = make_bound(name, delta, constant)
+        if not isinstance(chosen, MomentBound):
+            raise ValueError(f"--bound must be one of {', '.join(moment_bounds())}, got {name!r}.")
+        needed[name] = samples_needed(chosen, target, gibbs, joint_error, kl)
+    return {
+        "target": target,
+        "gibbs_risk": gibbs,
+        "joint_error": joint_error,
+        "kl": kl,
+        "samples_needed": needed,
+    }

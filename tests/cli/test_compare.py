@@ -1,0 +1,190 @@
+"""``certivote compare``: every bound and learner on one split, and what may be claimed after."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.image import imread
+from sklearn.ensemble import RandomForestClassifier
+
+from certivote import certify
+from certivote.bounds import get_bound, list_bounds
+from certivote.learners import cb_boost
+from certivote.statistics import VoteStatistics
+
+LEARNERS = ["cb-boost", "mincq", "cqboost"]
+COMMON = ("numbers.csv", "--n-voters", 8, "--seed", 5, "--certify-size", 0.6, "--test-size", 0.2)
+
+
+@pytest.fixture(scope="module")
+def compared(run, numbers, tmp_path_factory):
+    """One run on two classes."""
+    pytest.importorskip("clarabel")
+    folder = tmp_path_factory.mktemp("compared")
+    numbers.to_csv(folder / "numbers.csv", index=False)
+    done = run("compare", *COMMON, "--out", "results", cwd=folder)
+    lines = done.stdout.splitlines()
+    rows = [line.split("\t") for line in lines if line.count("\t") == 2]
+    return SimpleNamespace(
+        folder=folder,
+        lines=lines,
+        headings=rows[0],
+        rows={row[0]: row[1:] for row in rows[1:]},
+        table=pd.read_csv(folder / "results" / "comparison.csv"),
+    )
+
+
+@pytest.fixture(scope="module")
+def shared(invoke, compared):
+    """The same with delta shared out, as JSON."""
+    done = invoke(
+        "compare", *COMMON, "--share-delta", "--json", "--out", "shared", cwd=compared.folder
+    )
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def votes(numbers):
+    """The same split and trees by hand: votes and labels of the rows that certify and test."""
+    rng = np.random.RandomState(5)
+    order = rng.permutation(len(numbers))
+    train, part_b, test = np.split(order, [128, 320])  # 400 rows: 80 test, 0.6 of 320 certify
+    X, y = numbers[list("abcde")].to_numpy(), numbers["label"].to_numpy()
+    forest = RandomForestClassifier(
+        8, bootstrap=False, random_state=rng.randint(np.iinfo(np.int32).max)
+    ).fit(X[train], y[train])
+
+    def of(rows):
+        return np.stack([tree.predict(X[rows]) for tree in forest.estimators_], axis=1).astype(int)
+
+    return SimpleNamespace(
+        certify=of(part_b), y=y[part_b], test=of(test), y_test=y[test], n_train=len(train)
+    )
+
+
+def test_every_bound_and_learner_has_a_row(compared):
+    assert compared.headings == ["learner", "test risk", "certificate"]
+    assert list(compared.rows) == list_bounds() + LEARNERS
+    (sizes,) = (line for line in compared.lines if line.startswith("8 voters"))
+    assert sizes == ("8 voters, trained on 128 examples, certified on 192, tested on 80.")
+
+
+@pytest.mark.parametrize("name", list_bounds())
+def test_certificates_are_those_of_votes_by_hand(name, compared, votes, round_up):
+    bound = get_bound(name, delta=0.05, constant="exact")
+    certificate = certify(votes.certify, votes.y, bound=bound)
+    test_risk, number = compared.rows[name]
+    assert number == round_up(certificate.risk_bound)
+    shares = (votes.test == 1) @ certificate.weights
+    wrong = (shares > 0.5 + 1e-12) != votes.y_test
+    assert test_risk == f"{wrong.mean():.4f}"
+
+
+def test_learners_are_certified_like_the_bounds(compared, votes, round_up):
+    # The same delta and the same constant, or the rows could not be compared.
+    weights, _ = cb_boost(VoteStatistics.from_votes(votes.certify, votes.y))
+    both = np.hstack([votes.certify, 1 - votes.certify])
+    bound = get_bound("lacasse", delta=0.05, constant="exact")
+    certificate = certify(both, votes.y, weights=weights, bound=bound)
+    assert compared.rows["cb-boost"][1] == round_up(certificate.risk_bound)
+
+
+def test_the_warning_against_picking_the_smallest(compared):
+    (line,) = (line for line in compared.lines if "Picking the smallest" in line)
+    assert "95% confidence by itself" in line
+    assert "--share-delta" in line
+
+
+def test_the_csv_is_the_printed_table(compared):
+    table = compared.table.set_index("learner")
+    assert list(table.index) == list(compared.rows)
+    for name, (risk, number) in compared.rows.items():
+        assert f"{table.test_risk[name]:.4f}" == risk
+        # Both are rounded up, at 6 and at 4 digits.
+        assert 0 <= float(number) - table.certificate[name] < 1e-4
+        assert table.delta[name] == 0.05
+
+
+def test_the_plot_is_a_picture(compared):
+    path = compared.folder / "results" / "comparison.png"
+    assert path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    picture = imread(path)
+    assert min(picture.shape[:2]) > 300
+    assert np.ptp(picture[..., :3]) > 0.5  # not a blank page
+
+
+def test_sharing_delta_out(shared, compared, votes, round_up):
+    names = list_bounds() + LEARNERS
+    assert list(shared["votes"]) == names
+    assert shared["delta"] == 0.05
+    for name, row in shared["votes"].items():
+        assert row["delta"] == pytest.approx(0.05 / len(names), rel=1e-12)
+        # A smaller delta never gives a smaller certificate.
+        assert float(round_up(row["risk_bound"])) >= float(compared.rows[name][1])
+        if name in list_bounds():
+            bound = get_bound(name, delta=row["delta"], constant="exact")
+            by_hand = certify(votes.certify, votes.y, bound=bound)
+            assert row["risk_bound"] == pytest.approx(by_hand.risk_bound, abs=1e-9)
+    best = min(shared["votes"], key=lambda name: shared["votes"][name]["risk_bound"])
+    number = round_up(shared["votes"][best]["risk_bound"])
+    assert shared["warning"] == (
+        "All of these hold at once with 95% confidence, so that the smallest may be claimed: "
+        f"{best}, at most {number}."
+    )
+
+
+def test_json_has_the_sizes_and_files_are_written(shared, compared, votes):
+    assert shared["n_voters"] == 8
+    assert shared["training_examples"] == votes.n_train
+    assert shared["certification_examples"] == len(votes.y)
+    assert shared["test_examples"] == len(votes.y_test)
+    written = {path.name for path in (compared.folder / "shared").iterdir()}
+    assert written == {"comparison.csv", "comparison.png"}
+    table = pd.read_csv(compared.folder / "shared" / "comparison.csv").set_index("learner")
+    for name, row in shared["votes"].items():
+        assert 0 <= table.certificate[name] - row["risk_bound"] < 1e-6
+        assert table.test_risk[name] == row["test_risk"]
+
+
+def test_three_classes_have_bounds_only(invoke, tmp_path):
+    rng = np.random.default_rng(2)
+    y = rng.integers(3, size=240)
+    frame = pd.DataFrame(
+        np.round(rng.normal(0, 0.6, (240, 3)) + y[:, None], 3), columns=list("abc")
+    )
+    frame.assign(kind=np.array(["ant", "bee", "fly"])[y]).to_csv(tmp_path / "i.csv", index=False)
+    done = invoke("compare", "i.csv", "--n-voters", 5, "--quiet", cwd=tmp_path)
+    assert done.stderr == ""
+    rows = [line.split("\t")[0] for line in done.stdout.splitlines()]
+    assert rows == ["learner", *list_bounds()]
+    assert (tmp_path / "i-comparison" / "comparison.csv").is_file()
+
+
+def test_a_task_keeps_its_own_test_rows(invoke, task_data, tmp_path):
+    done = invoke("compare", "glass", "--n-voters", 5, "--json", cwd=tmp_path)
+    result = json.loads(done.stdout)
+    assert result["test_examples"] == 107
+    assert result["training_examples"] + result["certification_examples"] == 107
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--test-size", 0), "--test-size must be a share between 0 and 1, got 0.0."),
+        (("--test-size", 1), "--test-size must be a share between 0 and 1, got 1.0."),
+        (("--certify-size", "nan"), "--certify-size must be a share between 0 and 1, got nan."),
+        (("--test-size", 0.999), "has too few rows"),
+        (("--delta", 0), "delta must be a number strictly between 0 and 1"),
+        (("--voters", "oaks"), "--voters must be one of"),
+    ],
+)
+def test_bad_options(arguments, words, invoke, numbers, tmp_path):
+    numbers.to_csv(tmp_path / "numbers.csv", index=False)
+    done = invoke("compare", "numbers.csv", "--quiet", *arguments, cwd=tmp_path, status=2)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert words in line
+    assert [path.name for path in tmp_path.iterdir()] == ["numbers.csv"]

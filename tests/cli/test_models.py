@@ -1,0 +1,222 @@
+"""``certivote certify --model``: voters and votes from files, on data that is new to them."""
+
+import json
+import pickle
+import shutil
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from certivote import VoteStatistics
+from certivote.bounds import get_bound
+
+FEATURES = list("abcde")
+LABELS = np.array(["no", "yes"])
+
+
+@pytest.fixture(scope="module")
+def old(numbers):
+    """The rows that train models."""
+    rows = numbers.iloc[:150]
+    return rows[FEATURES], LABELS[rows["label"]]
+
+
+@pytest.fixture(scope="module")
+def new(numbers, tmp_path_factory):
+    """Rows that no model has seen, as a file with an additional column and in another order."""
+    rows = numbers.iloc[150:]
+    frame = rows[FEATURES[::-1]].assign(comment=range(len(rows)), outcome=LABELS[rows["label"]])
+    path = tmp_path_factory.mktemp("new") / "new.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def forest(old):
+    return RandomForestClassifier(8, random_state=0).fit(*old)
+
+
+@pytest.fixture(scope="module")
+def vote_path(forest, new, invoke, tmp_path_factory):
+    """A vote of the forest that learned its weights on the new rows."""
+    folder = tmp_path_factory.mktemp("vote")
+    joblib.dump(forest, folder / "forest.joblib")
+    arguments = ("--model", "forest.joblib", "--target", "outcome", "--out", "vote", "--quiet")
+    invoke("certify", new, *arguments, cwd=folder)
+    return folder / "vote" / "model.joblib"
+
+
+def by_hand(predictions, path, weights):
+    """The certificate of votes that were taken without the library."""
+    y = pd.read_csv(path)["outcome"].to_numpy(dtype=str)
+    statistics = VoteStatistics.from_votes(np.stack(predictions, axis=1), y)
+    return get_bound("lacasse", delta=0.05, constant="exact").value(statistics, weights)
+
+
+def certify(invoke, folder, model, data, *arguments, status=0):
+    done = invoke("certify", data, "--model", model, *arguments, cwd=folder, status=status)
+    return done, json.loads((folder / "new-certificate" / "certificate.json").read_text())
+
+
+def test_a_forest_that_knows_its_columns(run, forest, new, invoke, tmp_path):
+    # A plain pickle is a file that joblib loads, too.
+    (tmp_path / "forest.pkl").write_bytes(pickle.dumps(forest))
+    done = run("certify", new, "--model", "forest.pkl", "--target", "outcome", cwd=tmp_path)
+    folder = tmp_path / "new-certificate"
+    fields = json.loads((folder / "certificate.json").read_text())
+    assert "runs code" in done.stderr
+    X = pd.read_csv(new)[FEATURES].to_numpy()
+    predictions = [LABELS[tree.predict(X).astype(int)] for tree in forest.estimators_]
+    assert fields["risk_bound"] == by_hand(predictions, new, fields["weights"])
+    assert fields["n_samples"] == len(X)  # all of them certify
+    assert fields["provenance"]["voters_from"] == "frozen, trained elsewhere"
+    assert {path.name for path in folder.iterdir()} == {
+        *("model.joblib", "certificate.json", "report.html")
+    }
+    checked = ("--model", folder / "model.joblib", "--data", new)
+    invoke("verify", folder / "certificate.json", *checked, cwd=tmp_path)
+
+
+def test_a_forest_of_bare_arrays_takes_columns_by_their_order(invoke, old, new, tmp_path):
+    X, y = old
+    forest = RandomForestClassifier(8, random_state=0).fit(X[FEATURES[::-1]].to_numpy(), y)
+    joblib.dump(forest, tmp_path / "bare.joblib")
+    arguments = ("--drop", "comment", "--target", "outcome", "--quiet")
+    _, fields = certify(invoke, tmp_path, "bare.joblib", new, *arguments)
+    rows = pd.read_csv(new)[FEATURES[::-1]].to_numpy()
+    predictions = [LABELS[tree.predict(rows).astype(int)] for tree in forest.estimators_]
+    assert fields["risk_bound"] == by_hand(predictions, new, fields["weights"])
+    refused = invoke(
+        *("certify", new, "--model", "bare.joblib", "--target", "outcome", "--quiet"),
+        cwd=tmp_path,
+        status=2,
+    )
+    assert "takes 5 columns" in refused.stderr
+    assert "has 6 besides the target" in refused.stderr
+
+
+def test_a_pipeline(invoke, old, new, tmp_path):
+    X, y = old
+    pipeline = make_pipeline(StandardScaler(), RandomForestClassifier(8, random_state=0)).fit(X, y)
+    joblib.dump(pipeline, tmp_path / "pipeline.joblib")
+    arguments = ("--target", "outcome", "--quiet")
+    _, fields = certify(invoke, tmp_path, "pipeline.joblib", new, *arguments)
+    scaled = (pd.read_csv(new)[FEATURES] - X.mean()) / X.std(ddof=0)
+    predictions = [
+        LABELS[tree.predict(scaled.to_numpy()).astype(int)] for tree in pipeline[-1].estimators_
+    ]
+    assert fields["n_voters"] == 8
+    assert fields["risk_bound"] == pytest.approx(by_hand(predictions, new, fields["weights"]))
+
+
+def test_a_list_of_classifiers(invoke, old, new, tmp_path):
+    X, y = old
+    members = [
+        make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y),
+        GaussianNB().fit(X, y),
+        DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y),
+    ]
+    joblib.dump(members, tmp_path / "list.joblib")
+    arguments = ("--target", "outcome", "--quiet")
+    _, fields = certify(invoke, tmp_path, "list.joblib", new, *arguments)
+    rows = pd.read_csv(new)[FEATURES]
+    predictions = [member.predict(rows) for member in members]
+    assert fields["n_voters"] == 3
+    assert fields["risk_bound"] == by_hand(predictions, new, fields["weights"])
+
+
+def test_labels_are_found_if_only_one_column_is_not_the_models(invoke, forest, new, tmp_path):
+    frame = pd.read_csv(new).drop(columns="comment")
+    frame[["outcome", *FEATURES]].to_csv(tmp_path / "new.csv", index=False)
+    joblib.dump(forest, tmp_path / "forest.joblib")
+    _, fields = certify(invoke, tmp_path, "forest.joblib", "new.csv", "--quiet")
+    assert fields["provenance"]["target"] == "outcome"
+
+
+# --- a saved vote --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def newer(new, tmp_path_factory):
+    """Rows that the vote has not seen either."""
+    rng = np.random.default_rng(5)
+    y = rng.integers(2, size=200)
+    X = np.round(rng.normal(0, 1, (200, 5)) + 1.2 * y[:, None], 4)
+    path = tmp_path_factory.mktemp("newer") / "new.csv"
+    pd.DataFrame(X, columns=FEATURES).assign(outcome=LABELS[y]).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("option", [(), ("--data",)])
+def test_a_saved_vote_on_new_data_pays_no_kl(option, invoke, vote_path, newer, tmp_path):
+    arguments = ("--model", vote_path, "--delta", 0.02, "--constant", "maurer", "--bound", "gibbs")
+    done = invoke("certify", *option, newer, *arguments, cwd=tmp_path)
+    folder = tmp_path / "new-certificate"
+    fields = json.loads((folder / "certificate.json").read_text())
+    assert done.stdout.startswith("With 98% confidence")
+    assert fields["kl"] == 0.0
+    assert fields["prior"] == fields["weights"] == joblib.load(vote_path).weights_.tolist()
+    assert fields["n_samples"] == 200
+    assert fields["bound"] == "gibbs"
+    assert fields["bound_parameters"] == {"delta": 0.02, "constant": "maurer"}
+    assert {"certificate.json", "report.html"} <= {path.name for path in folder.iterdir()}
+    checked = ("--model", vote_path, "--data", newer)
+    invoke("verify", folder / "certificate.json", *checked, cwd=tmp_path)
+
+
+def test_a_saved_vote_reads_columns_as_it_was_trained(invoke, loans, as_trained, tmp_path):
+    """Numbers that are names stay names, without saying so again."""
+    first, second = loans.iloc[:200], loans.iloc[200:]
+    first.to_csv(tmp_path / "first.csv", index=False)
+    second.to_csv(tmp_path / "new.csv", index=False)
+    arguments = ("--drop", "id", "--categorical", "branch", "--n-voters", 5, "--quiet")
+    invoke("certify", "first.csv", *arguments, "--out", "first", cwd=tmp_path)
+    model = tmp_path / "first" / "model.joblib"
+    _, fields = certify(invoke, tmp_path, model, "new.csv", "--target", "repaid", "--quiet")
+    vote = joblib.load(model)
+    expected = vote.certify(as_trained(second, vote), second["repaid"].to_numpy(dtype=str))
+    assert fields["statistics_sha256"] == expected.statistics_sha256
+    checked = ("--model", model, "--data", "new.csv")
+    invoke("verify", "new-certificate/certificate.json", *checked, cwd=tmp_path)
+
+
+def test_data_that_the_vote_was_fitted_on_is_refused(invoke, vote_path, new, tmp_path):
+    arguments = ("--model", vote_path, "--target", "outcome", "--quiet")
+    done = invoke("certify", new, *arguments, cwd=tmp_path, status=2)
+    assert "100.0% of these examples were in the data" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_needs_data(invoke, vote_path, newer, tmp_path):
+    done = invoke("certify", "--model", vote_path, cwd=tmp_path, status=2)
+    assert "needs DATA" in done.stderr
+    done = invoke("certify", newer, "--data", newer, cwd=tmp_path, status=2)
+    assert "give one of them" in done.stderr
+
+
+def test_a_new_certificate_does_not_stand_beside_another_model(
+    invoke, vote_path, newer, numbers, tmp_path
+):
+    numbers.to_csv(tmp_path / "numbers.csv", index=False)
+    invoke("certify", "numbers.csv", "--n-voters", 2, "--out", "results", "-q", cwd=tmp_path)
+    invoke("certify", newer, "--model", vote_path, "--out", "results", "-q", cwd=tmp_path)
+    left = tmp_path / "results" / "model.joblib"
+    weights = json.loads((tmp_path / "results" / "certificate.json").read_text())["weights"]
+    assert not left.exists() or joblib.load(left).weights_.tolist() == weights
+
+
+def test_a_vote_may_be_certified_again_in_its_own_folder(invoke, vote_path, newer, tmp_path):
+    shutil.copytree(vote_path.parent, tmp_path / "vote")
+    arguments = ("--model", "vote/model.joblib", "--out", "vote", "--quiet")
+    invoke("certify", newer, *arguments, cwd=tmp_path)
+    checked = ("vote/certificate.json", "--model", "vote/model.joblib", "--data", newer)
+    invoke("verify", *checked, cwd=tmp_path)
+    assert json.loads((tmp_path / "vote" / "certificate.json").read_text())["kl"] == 0.0

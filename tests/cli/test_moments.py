@@ -1,0 +1,170 @@
+"""``certivote bound`` and ``certivote plan``: certificates from a few numbers."""
+
+import json
+
+import pytest
+
+from certivote.bounds import get_bound, list_bounds
+
+VOTE = ("--gibbs", 0.1, "--joint-error", 0.04, "--kl", 2)
+
+
+def table(text):
+    """The rows of a printed table, by their first cell."""
+    return {cells[0]: cells[1:] for cells in (line.split("\t") for line in text.splitlines())}
+
+
+def bounds(invoke, folder, *arguments):
+    return json.loads(invoke("bound", *arguments, "--json", cwd=folder).stdout)
+
+
+# --- bound ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("constant", ["exact", "maurer"])
+@pytest.mark.parametrize("m", [50, 1000, 123_456])
+def test_bounds_are_those_of_the_theory(constant, m, invoke, exact, round_up, tmp_path):
+    arguments = (*VOTE, "-m", m, "--delta", 0.01, "--constant", constant)
+    values = bounds(invoke, tmp_path, *arguments)
+    assert list(values) == list_bounds()
+    printed = table(invoke("bound", *arguments, cwd=tmp_path).stdout)
+    assert list(printed) == ["bound", *list_bounds()]
+    for name, value in values.items():
+        theory = min(1.0, float(exact.from_moments(name, 0.1, 0.04, 2, m, 0.01, constant)))
+        assert theory <= value <= theory + 1e-9
+        bound = get_bound(name, delta=0.01, constant=constant)
+        assert value == min(1.0, bound.from_moments(0.1, 0.04, 2.0, m))
+        assert printed[name] == [round_up(value), "says nothing" if value >= 1 else ""]
+
+
+def test_disagreement_stands_for_the_joint_error(run, invoke, tmp_path):
+    common = ("bound", "--gibbs", 0.2, "-m", 1000, "--kl", 2)
+    done = run(*common, "--disagreement", 0.3, cwd=tmp_path)
+    other = invoke(*common, "--joint-error", 0.05, cwd=tmp_path)  # e = r − d/2
+    assert done.stdout == other.stdout
+    assert done.stderr == ""
+
+
+def test_no_divergence_if_none_is_given(invoke, tmp_path):
+    arguments = ("--gibbs", 0.2, "--joint-error", 0.05, "--samples", 300)
+    assert bounds(invoke, tmp_path, *arguments) == bounds(invoke, tmp_path, *arguments, "--kl", 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--gibbs", 0.2), "give either --disagreement or --joint-error"),
+        (("--gibbs", 0.2, "--disagreement", 0.1, "--joint-error", 0.1), "give either"),
+        (("--gibbs", 0.2, "--disagreement", 0.5), "between 0 and twice the Gibbs risk, 0.4"),
+        (("--gibbs", 0.2, "--disagreement", -0.1), "between 0 and twice the Gibbs risk"),
+        (("--gibbs", 0.2, "--joint-error", 0.3), "joint_error must be in [0, 0.2]"),
+        (("--gibbs", 1.2, "--joint-error", 0.3), "gibbs_risk must be in [0"),
+        (("--gibbs", "nan", "--joint-error", 0.3), "gibbs_risk must be in [0"),
+        ((*VOTE, "--kl", -1), "kl must be"),
+        ((*VOTE, "--kl", "inf"), "kl must be"),
+        ((*VOTE, "--delta", 0), "delta must be a number strictly between 0 and 1"),
+        ((*VOTE, "--constant", "pi"), "constant must be one of"),
+    ],
+)
+def test_numbers_that_no_vote_has(arguments, words, invoke, tmp_path):
+    done = invoke("bound", "-m", 100, *arguments, cwd=tmp_path, status=2)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert words in line
+    assert done.stdout == ""
+
+
+def test_a_sample_of_nothing(invoke, tmp_path):
+    done = invoke("bound", *VOTE, "-m", 0, cwd=tmp_path, status=2)
+    assert done.stderr.startswith("error: ")
+    assert "positive integer, got 0" in done.stderr
+
+
+# --- plan ----------------------------------------------------------------------------------------
+
+
+def test_the_plan_is_the_smallest_number_that_does(invoke, tmp_path):
+    arguments = ("--delta", 0.02, "--constant", "maurer")
+    done = invoke("plan", "--target", 0.3, *VOTE, *arguments, cwd=tmp_path)
+    rows = table("\n".join(line for line in done.stdout.splitlines() if "\t" in line))
+    assert list(rows) == ["bound", *list_bounds()]
+    assert rows["bound"] == ["examples for a claim of 0.3"]
+    for name in list_bounds():
+        m = int(rows[name][0].replace(",", ""))
+        assert bounds(invoke, tmp_path, *VOTE, *arguments, "-m", m)[name] <= 0.3
+        assert bounds(invoke, tmp_path, *VOTE, *arguments, "-m", m - 1)[name] > 0.3
+    assert "a plan, not a promise" in done.stdout
+
+
+def test_one_bound_json_and_quiet(invoke, tmp_path):
+    arguments = ("plan", "--target", 0.3, *VOTE)
+    everything = json.loads(invoke(*arguments, "--json", cwd=tmp_path).stdout)
+    one = json.loads(invoke(*arguments, "--bound", "tandem", "--json", cwd=tmp_path).stdout)
+    needed = everything["samples_needed"]
+    assert one["samples_needed"] == {"tandem": needed["tandem"]}
+    assert (one["gibbs_risk"], one["joint_error"], one["kl"]) == (0.1, 0.04, 2.0)
+    quiet = invoke(*arguments, "--quiet", cwd=tmp_path).stdout
+    assert len(quiet.splitlines()) == 1 + len(list_bounds())
+    assert table(quiet)["gibbs"] == [f"{needed['gibbs']:,}"]
+
+
+def test_no_number_of_examples_beats_the_oracle(invoke, tmp_path):
+    # At r = 0.1 and e = 0.04: 2r = 0.2, 4e = 0.16, and C = 1 − 0.64/0.76 ≈ 0.158.
+    rows = table(invoke("plan", "--target", 0.19, *VOTE, "--quiet", cwd=tmp_path).stdout)
+    for name in list_bounds():
+        assert (rows[name] == ["no number of examples"]) == (name == "gibbs")
+    rows = table(invoke("plan", "--target", 0.1575, *VOTE, "--quiet", cwd=tmp_path).stdout)
+    assert {rows[name][0] for name in list_bounds()} == {"no number of examples"}
+    done = invoke("plan", "--target", 0.1575, *VOTE, "--json", cwd=tmp_path)
+    assert set(json.loads(done.stdout)["samples_needed"].values()) == {None}
+
+
+def test_a_pilot_gives_its_moments(invoke, certified, tmp_path):
+    fields = certified.certificate
+    target = 0.9 * fields["risk_bound"]
+    arguments = ("plan", "--target", target, "--json")
+    piloted = invoke(*arguments, "--pilot", certified.certificate_path, cwd=tmp_path)
+    result = json.loads(piloted.stdout)
+    evidence = fields["evidence"]
+    assert result["gibbs_risk"] == evidence["gibbs_risk"]
+    assert result["kl"] == fields["kl"]
+    by_hand = invoke(
+        *(*arguments, "--gibbs", evidence["gibbs_risk"], "--joint-error", evidence["joint_error"]),
+        *("--kl", fields["kl"]),
+        cwd=tmp_path,
+    )
+    assert json.loads(by_hand.stdout) == result
+    # A smaller claim takes more examples than the pilot had, and its own claim as many.
+    assert result["samples_needed"]["lacasse"] > fields["n_samples"]
+    own = invoke(
+        *("plan", "--target", fields["risk_bound"], "--bound", "lacasse", "--json"),
+        *("--pilot", certified.certificate_path),
+        cwd=tmp_path,
+    )
+    assert json.loads(own.stdout)["samples_needed"]["lacasse"] == fields["n_samples"]
+
+
+def test_a_pilot_that_does_not_hold_up_is_refused(invoke, certified, tmp_path):
+    text = json.dumps({**certified.certificate, "kl": 0.0})
+    (tmp_path / "pilot.json").write_text(text)
+    done = invoke("plan", "--target", 0.3, "--pilot", "pilot.json", cwd=tmp_path, status=2)
+    assert "error: kl is claimed to be 0.0" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "give either --pilot, or --gibbs"),
+        (("--gibbs", 0.1), "give either --disagreement or --joint-error"),
+        ((*VOTE, "--pilot", "missing.json"), "give either --pilot, or --gibbs"),
+        (("--pilot", "missing.json"), "missing.json: No such file"),
+        ((*VOTE, "--bound", "gibs"), "bound must be one of"),
+        ((*VOTE, "--target", -0.1), "target must be"),
+        ((*VOTE, "--target", "nan"), "target must be"),
+    ],
+)
+def test_plans_that_say_nothing(arguments, words, invoke, tmp_path):
+    done = invoke("plan", "--target", 0.3, *arguments, cwd=tmp_path, status=2)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert words in line

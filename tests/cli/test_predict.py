@@ -1,0 +1,176 @@
+"""``certivote predict``: the labels of the saved vote, whatever else the file holds."""
+
+import io
+import json
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+
+FEATURES = ["income", "age", "city", "branch"]
+
+
+@pytest.fixture(scope="module")
+def fresh():
+    """50 rows without labels, some of them with gaps."""
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame(
+        {
+            "income": np.round(rng.normal(0.5, 0.8, 50), 3),
+            "age": rng.integers(18, 85, 50),
+            "city": rng.choice(["Metz", "Lyon", "Paris"], 50).astype(object),
+            "branch": rng.integers(101, 110, 50),
+        }
+    )
+    frame.loc[:3, "income"] = np.nan
+    frame.loc[2:5, "city"] = None
+    return frame
+
+
+@pytest.fixture
+def predict(invoke, certified, tmp_path):
+    """Predict the rows of a frame from a CSV file."""
+
+    def predict(frame, *arguments, status=0, model=certified.model_path):
+        frame.to_csv(tmp_path / "fresh.csv", index=False)
+        return invoke("predict", model, "fresh.csv", *arguments, cwd=tmp_path, status=status)
+
+    return predict
+
+
+def read(text):
+    return pd.read_csv(io.StringIO(text))
+
+
+def test_labels_are_those_of_the_loaded_vote(run, certified, fresh, as_trained, tmp_path):
+    fresh.to_csv(tmp_path / "fresh.csv", index=False)
+    done = run("predict", certified.model_path, "fresh.csv", cwd=tmp_path)
+    labels = read(done.stdout)
+    assert list(labels.columns) == ["prediction"]
+    expected = certified.vote.predict(as_trained(fresh, certified.vote))
+    assert labels["prediction"].tolist() == expected.tolist()
+    assert set(expected) == {"no", "yes"}
+    assert done.stderr.startswith("note: ")
+    assert "runs code" in done.stderr
+
+
+def test_shares_are_of_the_vote(predict, fresh, certified, as_trained):
+    frame = read(predict(fresh, "--shares").stdout)
+    shares = frame[["share no", "share yes"]].to_numpy()
+    assert np.allclose(shares.sum(axis=1), 1.0, atol=1e-12)
+    assert np.allclose(
+        shares, certified.vote.predict_proba(as_trained(fresh, certified.vote)), atol=1e-12
+    )
+    winners = np.where(shares[:, 1] > shares[:, 0] + 1e-12, "yes", "no")
+    assert frame["prediction"].tolist() == winners.tolist()
+
+
+def test_out_is_a_file(predict, fresh, tmp_path):
+    printed = predict(fresh, "--shares").stdout
+    done = predict(fresh, "--shares", "--out", "labels.csv")
+    assert done.stdout == ""
+    assert "Written: labels.csv" in done.stderr
+    assert (tmp_path / "labels.csv").read_text(encoding="utf-8") == printed
+    assert {path.name for path in tmp_path.iterdir()} == {"fresh.csv", "labels.csv"}
+
+
+def test_json_and_quiet(predict, fresh):
+    frame = read(predict(fresh, "--shares").stdout)
+    done = predict(fresh, "--shares", "--json")
+    records = json.loads(done.stdout)
+    assert done.stderr == ""
+    assert [record["prediction"] for record in records] == frame["prediction"].tolist()
+    shares = [record["share yes"] for record in records]
+    assert shares == pytest.approx(frame["share yes"].tolist(), abs=1e-9)
+    assert predict(fresh, "--quiet").stderr == ""
+
+
+def test_order_of_columns_and_other_columns_do_not_matter(predict, fresh):
+    plain = predict(fresh).stdout
+    mixed = fresh[FEATURES[::-1]].assign(
+        note="x", odd=[f"{i}" if i % 2 else "a" for i in fresh.age]
+    )
+    assert predict(mixed).stdout == plain
+    assert predict(mixed, "--drop", "note").stdout == plain
+
+
+@pytest.mark.parametrize("form", ["fresh.parquet", "fresh.tsv"])
+def test_forms_of_a_table(form, predict, invoke, certified, fresh, tmp_path):
+    plain = predict(fresh).stdout
+    if form.endswith("parquet"):
+        fresh.to_parquet(tmp_path / form)
+    else:
+        fresh.to_csv(tmp_path / form, sep="\t", index=False)
+    assert invoke("predict", certified.model_path, form, cwd=tmp_path).stdout == plain
+
+
+@pytest.mark.parametrize("written", ["incomes", "Income", "in come"])
+def test_a_missing_column_is_named_with_the_nearest_one(written, predict, fresh):
+    done = predict(fresh.rename(columns={"income": written}), "--quiet", status=2)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: the model asks for a column 'income'")
+    assert line.endswith(f"did you mean {written!r}?")
+
+
+def test_a_column_in_capitals_is_the_nearest_one(predict, fresh):
+    done = predict(fresh.rename(columns={"age": "AGE"}), "--quiet", status=2)
+    assert done.stderr.endswith("did you mean 'AGE'?\n")
+
+
+def test_a_category_that_is_new_is_one_of_none(predict, fresh, certified, as_trained):
+    strange = fresh.assign(city="Atlantis")
+    labels = read(predict(strange, "--quiet").stdout)["prediction"]
+    columns = certified.vote.voters_.groups[0].transformers["columns"]
+    assert not columns.transform(as_trained(strange, certified.vote))[:, -4:].any()
+    expected = certified.vote.predict(as_trained(strange, certified.vote))
+    assert labels.tolist() == expected.tolist()
+
+
+def test_types_are_those_that_the_model_was_trained_on(predict, fresh, certified, as_trained):
+    # Whatever a file looks like by itself: all missing, all numbers, or both.
+    for values in (None, 75, ["75", "Metz"] * 25):
+        frame = fresh.assign(city=values)
+        expected = certified.vote.predict(as_trained(frame, certified.vote))
+        assert read(predict(frame).stdout)["prediction"].tolist() == expected.tolist(), values
+
+
+def test_text_in_a_column_of_numbers_is_an_error_in_one_line(predict, fresh):
+    done = predict(fresh.assign(age="old"), "--quiet", status=2)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert "'age'" in line
+
+
+def test_numbers_that_are_names_stay_names(predict, invoke, loans, fresh, as_trained, tmp_path):
+    """A model of ``--categorical branch`` knows which of its columns hold names."""
+    for name, frame in (("whole", loans), ("gaps", loans.copy())):
+        if name == "gaps":
+            # With gaps, pandas reads whole numbers as fractions: 105 becomes 105.0.
+            frame.loc[:20, "branch"] = np.nan
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+        arguments = ("--drop", "id", "--categorical", "branch", "--n-voters", 5, "--quiet")
+        invoke("certify", f"{name}.csv", *arguments, cwd=tmp_path)
+        path = tmp_path / f"{name}-certificate" / "model.joblib"
+        vote = joblib.load(path)
+        columns = vote.voters_.groups[0].transformers["columns"]
+        branches = columns.named_transformers_["categories"].categories_[1]
+        assert {"104", "105", "106"} <= set(branches), name
+        expected = vote.predict(as_trained(fresh, vote)).tolist()
+        assert read(predict(fresh, model=path).stdout)["prediction"].tolist() == expected, name
+
+
+def test_a_file_of_several_classifiers_is_refused(predict, fresh, certified, tmp_path):
+    joblib.dump(list(certified.vote.voters_), tmp_path / "trees.joblib")
+    done = predict(fresh, "--quiet", status=2, model="trees.joblib")
+    assert done.stderr == "error: trees.joblib holds several classifiers: certify them first.\n"
+
+
+@pytest.mark.parametrize("out", ["nowhere/labels.csv", "folder"])
+def test_a_file_that_cannot_be_written_leaves_nothing(out, predict, fresh, tmp_path):
+    (tmp_path / "folder").mkdir()
+    done = predict(fresh, "--quiet", "--out", out, status=2)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert {path.name for path in tmp_path.iterdir()} == {"folder", "fresh.csv"}
+    assert list((tmp_path / "folder").iterdir()) == []
