@@ -142,6 +142,14 @@ def test_a_name_is_the_same_beside_a_gap(write):
     assert pd.isna(named[2])
 
 
+def test_a_name_is_the_same_beside_a_fraction(write):
+    # Shoe sizes: a file may hold whole ones only.
+    both = read_table(write("size,y\n" + rows("41,0", "41.5,1", "42,1")), categorical=["size"])
+    whole = read_table(write("size,y\n" + rows("41,0", "42,1")), categorical=["size"])
+    assert set(whole.X["size"]) < set(both.X["size"])
+    assert both.X["size"].nunique() == 3
+
+
 # --- built-in names ------------------------------------------------------------------------------
 
 
