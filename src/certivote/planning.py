@@ -36,8 +36,8 @@ def samples_needed(
     Returns
     -------
     int or None
-        The number of examples from which on the certificate is at most the target, at most 10¹²;
-        None if no number of examples reaches it.
+        The number of examples from which on the certificate is at most the target; None if 10¹²
+        do not reach it.
 
     Examples
     --------
@@ -48,6 +48,8 @@ def samples_needed(
     True
     """
     target = check_number("target", target, 0.0, 1.0)
+    if not 0.0 < target < 1.0:
+        raise ValueError(f"target must be strictly between 0 and 1, got {target!r}.")
     chosen = get_bound(bound, **({} if delta is None else {"delta": delta}))
     if not isinstance(chosen, MomentBound):
         raise ValueError(f"the bound {chosen.name!r} is not a function of moments and KL.")

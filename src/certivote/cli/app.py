@@ -63,7 +63,7 @@ def certify(
     data: Annotated[
         str | None,
         typer.Argument(
-            metavar="[DATA]",
+            metavar="DATA",
             autocompletion=complete_data,
             help="A CSV or Parquet file with one row per example, or a built-in name: digits, "
             "breast-cancer (the default), or one of `certivote datasets`.",
@@ -84,9 +84,20 @@ def certify(
     ] = "lacasse",
     delta: Delta = 0.05,
     constant: Constant = "exact",
-    voters: VoterKind = "trees",
+    voters: Annotated[
+        str | None,
+        typer.Option(
+            help="trees (the default: each on all of part A), forest (bootstrapped), extra-trees, "
+            "or stumps (ten thresholds per column)."
+        ),
+    ] = None,
     n_voters: NVoters = None,
-    certify_size: CertifySize = 0.5,
+    certify_size: Annotated[
+        float | None,
+        typer.Option(
+            help="The share of the rows that certify, 0.5 if not given; the others train."
+        ),
+    ] = None,
     model: Annotated[
         Path | None,
         typer.Option(
@@ -118,6 +129,11 @@ def certify(
         raise ValueError("DATA and --data are the same thing: give one of them.")
     if model is not None and (data or data_option) is None:
         raise ValueError("--model needs DATA that is new to it: give a file.")
+    if model is not None:
+        training = {"--voters": voters, "--n-voters": n_voters, "--certify-size": certify_size}
+        for option, value in training.items():
+            if value is not None:
+                raise ValueError(f"{option} is for training: with --model nothing is trained.")
     result = certify_data(
         Request(
             data=data or data_option or "breast-cancer",
@@ -127,9 +143,9 @@ def certify(
             bound=bound,
             delta=delta,
             constant=constant,
-            voters=voters,
+            voters=voters or "trees",
             n_voters=n_voters,
-            certify_size=certify_size,
+            certify_size=0.5 if certify_size is None else certify_size,
             model=model,
             seed=seed,
             jobs=jobs,
@@ -228,7 +244,7 @@ def compare(
     data: Annotated[
         str,
         typer.Argument(
-            metavar="[DATA]",
+            metavar="DATA",
             autocompletion=complete_data,
             help="A CSV or Parquet file, or a built-in name; breast-cancer if not given.",
         ),
@@ -334,7 +350,9 @@ def plan(
     gibbs: Annotated[float | None, typer.Option(help="The Gibbs risk to assume.")] = None,
     disagreement: Annotated[float | None, typer.Option(help="The disagreement to assume.")] = None,
     joint_error: Annotated[float | None, typer.Option(help="The joint error to assume.")] = None,
-    kl: Annotated[float, typer.Option(help="The divergence of the weights to assume.")] = 0.0,
+    kl: Annotated[
+        float | None, typer.Option(help="The divergence of the weights to assume; 0 if not given.")
+    ] = None,
     bound: Annotated[
         str | None, typer.Option(help="One bound; all if not given.", autocompletion=complete_bound)
     ] = None,
@@ -351,16 +369,18 @@ def plan(
     if (pilot is None) == (gibbs is None):
         raise ValueError("give either --pilot, or --gibbs with --disagreement or --joint-error.")
     if pilot is not None:
+        if (disagreement, joint_error, kl) != (None, None, None):
+            raise ValueError("--pilot brings its own moments and KL: leave the others out.")
         assumed = moments.pilot(pilot)
     else:
         assert gibbs is not None
-        assumed = (gibbs, moments.joint_error_of(gibbs, disagreement, joint_error), kl)
+        assumed = (gibbs, moments.joint_error_of(gibbs, disagreement, joint_error), kl or 0.0)
     result = moments.plan(target, assumed, delta, constant, bound)
     if as_json:
         print_json(result)
         return
     rows = [
-        [name, "no number of examples" if needed is None else f"{needed:,}"]
+        [name, "more than 10¹²" if needed is None else f"{needed:,}"]
         for name, needed in result["samples_needed"].items()
     ]
     print_table(["bound", f"examples for a claim of {target:g}"], rows)

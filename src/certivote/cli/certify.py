@@ -23,7 +23,7 @@ from .models import (
     make_voters,
     match_columns,
 )
-from .output import say, statement, write_folder
+from .output import check_folder, say, statement, write_folder
 
 __all__ = ["Request", "certify_data"]
 
@@ -80,6 +80,8 @@ def certify_data(request: Request) -> dict[str, Any]:
         features=names,
         names_only=category_names(model),
     )
+    folder = request.out or Path(f"{table.name.replace(':', '-')}-certificate")
+    check_folder(folder)
     clock.lap("reading")
     optimisation = None
     if is_vote(model):
@@ -97,7 +99,6 @@ def certify_data(request: Request) -> dict[str, Any]:
     certificate = _describe(certificate, table)
     if fitted:
         vote.certificate_ = certificate
-    folder = request.out or Path(f"{table.name.replace(':', '-')}-certificate")
     details = {"data": request.data, "model": "model.joblib"}
 
     def write_page(path: Path) -> None:

@@ -221,13 +221,14 @@ def _header(head: bytes) -> tuple[str, list[str]]:
     """Return the separator that cuts the first lines into as many cells each, and the names."""
     lines = head.decode("utf-8-sig", errors="replace").splitlines()
     lines = [line for line in lines[:21] if line.strip()]
-    found = {}
+    # The last line may be cut in the middle.
+    lines = lines[:-1] or lines
+    best, most = ",", 0
     for separator in _SEPARATORS:
-        # The last line may be cut in the middle.
-        rows = list(csv.reader(lines[:-1] or lines, delimiter=separator))
-        if len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
-            found[separator] = len(rows[0])
-    best = max(found, key=lambda separator: found[separator], default=",")
+        sizes = [len(row) for row in csv.reader(lines, delimiter=separator)]
+        alike = sizes.count(sizes[0]) if sizes and sizes[0] > 1 else 0
+        if alike > most:
+            best, most = separator, alike
     return best, [name.strip() for name in next(csv.reader(lines[:1], delimiter=best), [])]
 
 

@@ -16,7 +16,7 @@ __all__ = ["command"]
 Data = Annotated[
     str,
     typer.Argument(
-        metavar="[DATA]",
+        metavar="DATA",
         help="A CSV or Parquet file with one row per example, or a built-in name: breast-cancer, "
         "digits, or one of `certivote datasets`.",
     ),

@@ -10,7 +10,7 @@ from pathlib import Path
 from .._formatting import format_confidence, format_up
 from ..certificate import Certificate
 
-__all__ = ["print_table", "say", "statement", "write_folder"]
+__all__ = ["check_folder", "print_table", "say", "statement", "write_folder"]
 
 
 def statement(certificate: Certificate) -> str:
@@ -79,6 +79,20 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     console.print(table)
 
 
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written, before the work begins.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files will go.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file: name another folder with --out.")
+    if not folder.resolve().parent.is_dir():
+        raise ValueError(f"{folder.parent} is not a folder: make it first, or change --out.")
+
+
 def write_folder(folder: Path, files: Mapping[str, Callable[[Path], object]]) -> list[Path]:
     """Write files into a folder, or nothing at all if one of them fails.
 
@@ -96,10 +110,7 @@ def write_folder(folder: Path, files: Mapping[str, Callable[[Path], object]]) ->
     list of Path
         The files.
     """
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file: name another folder with --out.")
-    if not folder.resolve().parent.is_dir():
-        raise ValueError(f"{folder.parent} is not a folder: make it first, or change --out.")
+    check_folder(folder)
     temporary = Path(tempfile.mkdtemp(dir=folder.resolve().parent, prefix=f".{folder.name}."))
     try:
         for name, write in files.items():
