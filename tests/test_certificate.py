@@ -689,3 +689,35 @@ def test_the_digest_changes_with_any_vote_or_label():
 )
 def test_different_votes_have_different_digests(one, other):
     assert votes_sha256(one, ["a"]) != votes_sha256(other, ["a"])
+
+
+# --- what a reader would see and a checker would not ---
+
+
+def test_a_name_that_is_there_twice_is_refused(tmp_path):
+    certificate = certify([[0, 1], [1, 1], [0, 0]] * 20, [0, 1, 0] * 20)
+    text = certificate.to_json()
+    path = tmp_path / "certificate.json"
+    path.write_text(text.replace("{", '{"risk_bound": 0.001,', 1), encoding="utf-8")
+    with pytest.raises(CertificateError, match="twice"):
+        Certificate.from_json(path)
+    path.write_text("\ufeff" + text, encoding="utf-8")
+    Certificate.from_json(path).verify()
+
+
+@pytest.mark.parametrize(
+    ("field", "extra"),
+    [("evidence", {"test_error": 0.0001}), ("provenance", {"audit": "passed"})],
+)
+def test_what_nobody_checks_is_refused(field, extra):
+    fields = certify([[0, 1], [1, 1], [0, 0]] * 20, [0, 1, 0] * 20).to_dict()
+    fields[field] = {**fields[field], **extra}
+    with pytest.raises(CertificateError, match=next(iter(extra))):
+        Certificate.from_dict(fields)
+
+
+def test_assumptions_are_those_of_the_provenance():
+    fields = certify([[0, 1], [1, 1], [0, 0]] * 20, [0, 1, 0] * 20).to_dict()
+    fields["assumptions"].append("An independent auditor has checked all this.")
+    with pytest.raises(CertificateError, match="assumptions"):
+        Certificate.from_dict(fields)

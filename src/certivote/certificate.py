@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from ._digests import votes_sha256
 from ._files import write_whole
 from ._formatting import format_confidence, format_up
+from ._provenance import KEYS as PROVENANCE
+from ._provenance import assumptions_of
 from ._validation import check_count, check_distribution, check_number, check_prior
 from ._version import __version__
 from .bounds import Bound, bound_at, get_bound, list_bounds
@@ -27,15 +29,6 @@ __all__ = ["Certificate", "CertificateError", "CertificateFormatError", "certify
 
 FORMAT = "certivote certificate"
 FORMAT_VERSION = 1
-
-ASSUMPTIONS = (
-    "The certification examples were drawn independently of each other, from the same distribution "
-    "as the examples to come.",
-    "The voters and the prior were fixed without looking at the certification examples.",
-    "The weights may have been learned from the certification examples in any way.",
-    "This is the only certificate that was asked for, or it was chosen without looking at the "
-    "others: the smallest of several holds only at the sum of their deltas.",
-)
 
 _VACUOUS = "The certificate is vacuous: it says nothing about this vote."
 _MOMENTS = {
@@ -86,8 +79,6 @@ class Certificate:
         The SHA-256 of the votes and labels, where one call saw them all.
     provenance : dict
         How the certification sample came about, where the library knows: the split, its seed.
-    assumptions : tuple of str
-        What must be true for the claim to hold.
     certivote_version : str
         The version of the library that made it.
     """
@@ -104,8 +95,12 @@ class Certificate:
     statistics_sha256: str
     votes_sha256: str | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
-    assumptions: tuple[str, ...] = ASSUMPTIONS
     certivote_version: str = field(default=__version__)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What must be true for the claim to hold."""
+        return assumptions_of(self.provenance)
 
     @property
     def delta(self) -> float:
@@ -264,7 +259,7 @@ class Certificate:
             certificate = _read_fields(fields)
         except CertificateError:
             raise
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise CertificateError(str(error)) from error
         if fields["claim"] != certificate.claim:
             raise CertificateError(
@@ -288,9 +283,13 @@ class Certificate:
             The certificate, well formed but not verified: see `verify`.
         """
         try:
-            text = Path(path).read_text(encoding="utf-8")
-            fields = json.loads(text, parse_constant=_refuse_constant)
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            text = Path(path).read_text(encoding="utf-8-sig")
+            fields = json.loads(
+                text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_twins
+            )
+        except CertificateError:
+            raise
+        except (ValueError, RecursionError) as error:
             raise CertificateFormatError(f"{path} is not a JSON file: {error}.") from error
         return cls.from_dict(fields)
 
@@ -357,13 +356,19 @@ class Certificate:
 
 
 _FIELDS = frozenset(
-    {"format", "format_version", "claim", "certivote_version"}
-    | set(Certificate.__dataclass_fields__)
+    {"format", "format_version", "claim", "assumptions"} | set(Certificate.__dataclass_fields__)
 )
 
 
 def _refuse_constant(name: str) -> float:
     raise CertificateError(f"a certificate holds finite numbers only, got {name}.")
+
+
+def _refuse_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise CertificateError("a certificate says each thing once, but a name is there twice.")
+    return fields
 
 
 def _read_sha256(name: str, value: object) -> str:
@@ -377,15 +382,19 @@ def _read_fields(fields: Mapping[str, Any]) -> Certificate:
     for name in ("bound_parameters", "evidence", "provenance"):
         if not isinstance(fields[name], dict):
             raise CertificateError(f"{name} must be an object, got {fields[name]!r}.")
-    texts = fields["assumptions"]
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise CertificateError(f"assumptions must be a list of texts, got {texts!r}.")
-    if not set(ASSUMPTIONS) <= set(texts):
-        raise CertificateError("assumptions must include those that every certificate makes.")
+    unknown = sorted(set(fields["provenance"]) - PROVENANCE)
+    if unknown:
+        raise CertificateError(f"provenance must not have {', '.join(unknown)}.")
     for name, value in fields["provenance"].items():
         finite = not isinstance(value, float) or math.isfinite(value)
         if not isinstance(value, str | int | float | None) or not finite:
             raise CertificateError(f"provenance must hold texts and numbers, got {name}.")
+    expected_texts = list(assumptions_of(fields["provenance"]))
+    if fields["assumptions"] != expected_texts:
+        raise CertificateError(
+            f"assumptions must be those of this provenance, {expected_texts!r}, got "
+            f"{fields['assumptions']!r}."
+        )
     if not isinstance(fields["certivote_version"], str):
         raise CertificateError("certivote_version must be a text.")
     if not isinstance(fields["bound"], str):
@@ -429,7 +438,6 @@ def _read_fields(fields: Mapping[str, Any]) -> Certificate:
         statistics_sha256=_read_sha256("statistics_sha256", fields["statistics_sha256"]),
         votes_sha256=None if votes_digest is None else _read_sha256("votes_sha256", votes_digest),
         provenance=dict(fields["provenance"]),
-        assumptions=tuple(texts),
         certivote_version=fields["certivote_version"],
     )
 

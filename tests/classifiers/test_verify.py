@@ -8,7 +8,13 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 
-from certivote import CBBoostClassifier, CertificateError, MajorityVoteClassifier
+from certivote import (
+    CBBoostClassifier,
+    CertificateError,
+    MajorityVoteClassifier,
+    VoteStatistics,
+    certify,
+)
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +98,56 @@ def test_the_optimisation_and_the_times_are_kept(vote):
     assert vote.optimisation_.value == vote.certificate_.risk_bound
     assert set(vote.fit_times_) == {"training", "voting", "checking", "learning"}
     assert min(vote.fit_times_.values()) > 0
+
+
+# --- forgeries -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 4},
+        {"certify_size": 0.9},
+        {"voter_samples": 10},
+        {"voters_from": "frozen, trained elsewhere"},
+        {"voters_from": "somewhere"},
+    ],
+)
+def test_another_split_is_found(change, vote, data):
+    claimed = replace(vote.certificate_, provenance={**vote.certificate_.provenance, **change})
+    with pytest.raises(CertificateError, match="is claimed to be"):
+        vote.verify(*data, certificate=claimed)
+
+
+def test_training_rows_do_not_pass_for_new_data(vote, data):
+    X, y = data
+    votes = vote.voters_.votes(X, vote.classes_)
+    free = certify(VoteStatistics.from_votes(votes, y), weights=vote.weights_, prior=vote.weights_)
+    origin = {"voters_from": "a fitted vote, certified on new data"}
+    claimed = replace(free, provenance=origin)
+    claimed.verify()
+    assert claimed.risk_bound < vote.certificate_.risk_bound
+    with pytest.raises(CertificateError, match="were in the data"):
+        vote.verify(X, y, certificate=claimed)
+
+
+def test_another_prior_is_found(vote, data):
+    free = certify(vote.statistics_, weights=vote.weights_, prior=vote.weights_)
+    claimed = replace(free, provenance=vote.certificate_.provenance)
+    claimed.verify(statistics=vote.statistics_)
+    assert claimed.risk_bound < vote.certificate_.risk_bound
+    with pytest.raises(CertificateError, match="prior"):
+        vote.verify(*data, certificate=claimed)
+
+
+def test_mostly_new_data_is_not_new(vote, data):
+    X, y = make_classification(200, 6, n_informative=4, flip_y=0.1, random_state=1)
+    for known in (30, 150):
+        with pytest.raises(ValueError, match="were in the data"):
+            vote.certify(np.vstack([X, data[0][:known]]), np.append(y, data[1][:known]))
+
+
+def test_copied_rows_are_told_of(vote):
+    X, y = make_classification(100, 6, n_informative=4, flip_y=0.1, random_state=1)
+    with pytest.warns(UserWarning, match="come several times"):
+        vote.certify(np.tile(X, (5, 1)), np.tile(y, 5))

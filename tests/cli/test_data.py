@@ -150,6 +150,77 @@ def test_a_name_is_the_same_beside_a_fraction(write):
     assert both.X["size"].nunique() == 3
 
 
+@pytest.mark.parametrize("words", [("true", "false"), ("TRUE", "FALSE"), ("True", "")])
+def test_true_and_false_are_read_in_one_way(words, write):
+    path = write("flag,x,y\n" + rows(f"{words[0]},1,a", f"{words[1]},2,b"))
+    first = read_table(path).X["flag"].tolist()
+    again = read_table(path, features=["flag", "x"], names_only=["flag"]).X["flag"].tolist()
+    assert first == again
+    assert first[:2] == [words[0], words[1] or None]
+
+
+def test_a_whole_number_is_one_name_whatever_is_beside_it(write):
+    lines = rows("1.0,0", "2.0,1")
+    alone = read_table(write("code,y\n" + lines), categorical=["code"]).X["code"]
+    beside = read_table(write("code,y\n" + lines + "3.5,1\n"), categorical=["code"]).X["code"]
+    assert alone.tolist() == beside.tolist()[:-1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (("01", "1", "2"), {"01", "1", "2"}),
+        (("01", "02"), {"01", "02"}),
+        (("1", "2"), {1, 2}),
+        (("9007199254740992", "9007199254740993"), {"9007199254740992", "9007199254740993"}),
+        (("1e300", "2e300"), {"1e300", "2e300"}),
+    ],
+)
+def test_different_labels_stay_different(labels, expected, write):
+    y = read_table(write("x,y\n" + rows(*(f"1,{label}" for label in labels)))).y
+    assert set(y.tolist()) == expected
+
+
+def test_huge_labels_of_parquet_are_refused(tmp_path):
+    pd.DataFrame({"x": range(20), "y": [1e300, 2e300] * 10}).to_parquet(tmp_path / "huge.parquet")
+    y = read_table(str(tmp_path / "huge.parquet")).y
+    assert set(y.tolist()) == {1e300, 2e300}
+
+
+def test_dates_are_numbers_for_a_model_too(tmp_path):
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(10), unit="D")
+    path = tmp_path / "days.parquet"
+    pd.DataFrame({"when": days, "y": np.arange(10) % 2}).to_parquet(path)
+    first = read_table(str(path)).X["when"]
+    again = read_table(str(path), features=["when"], names_only=[]).X["when"]
+    assert first.tolist() == again.tolist()
+
+
+def test_columns_of_parquet_called_by_numbers(tmp_path):
+    frame = pd.DataFrame(np.arange(60).reshape(20, 3) % 7)
+    frame[2] = np.arange(20) % 2
+    frame.to_parquet(tmp_path / "numbers.parquet")
+    table = read_table(str(tmp_path / "numbers.parquet"))
+    assert list(table.X.columns) == ["0", "1"]
+    assert table.provenance["target"] == "2"
+
+
+def test_decimal_commas(write):
+    table = read_table(write("a;b;y\n" + rows("1,5;2;0", "2,25;3;1")))
+    assert table.X["a"].tolist()[:2] == [1.5, 2.25]
+
+
+def test_more_cells_than_names_are_refused(write):
+    with pytest.raises(ValueError, match="not a readable CSV"):
+        read_table(write("a,y\n" + rows("1,2,0", "3,4,1")))
+
+
+@pytest.mark.parametrize("number", ["1e39", "1e308", "9" * 401])
+def test_numbers_beyond_single_precision_are_refused(number, write):
+    with pytest.raises(ValueError, match=r"column 'a' .* beyond 3.4e38"):
+        read_table(write("a,y\n" + rows("1,0", f"{number},1")))
+
+
 # --- built-in names ------------------------------------------------------------------------------
 
 

@@ -312,6 +312,9 @@ class MomentBound(Bound):
         kl = check_number("kl", kl, 0.0, math.inf)
         moments = Moments.from_dict(evidence)
         moments.check_consistent()
+        unknown = sorted(set(evidence) - set(moments.to_dict()))
+        if unknown:
+            raise ValueError(f"evidence must hold moments and sizes only, got {unknown[0]!r} too.")
         return round_up(self._evaluate(moments, kl).value)
 
     def confidence_region(self, evidence: Mapping[str, Any], kl: float) -> Plane:

@@ -3,6 +3,7 @@
 import math
 import warnings
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -24,10 +25,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from .._fingerprints import SeenRows, has_fractions, row_fingerprints
+from .._provenance import FROZEN, NEW_DATA, SPLIT
 from .._stopwatch import Stopwatch
 from .._validation import refuse_mask
 from ..bounds import Bound, get_bound
-from ..certificate import ASSUMPTIONS, Certificate, CertificateError, certify
+from ..certificate import Certificate, CertificateError, certify
 from ..leaks import warn_if_trained_on
 from ..statistics import VoteStatistics
 from ..voters import Voters, codes_of, fit_voters, is_frozen
@@ -38,26 +40,6 @@ __all__ = ["CertifiedVote"]
 _TIE = 1e-12
 _ROWS_PER_CHUNK = 16_384
 
-_EXAMPLE_ASSUMPTION = (
-    "No example is there twice, by oversampling or because one subject gave several rows, and "
-    "their order in time does not matter."
-)
-_SEARCH_ASSUMPTION = (
-    "A vote that a search around this classifier selected must be certified again on new data."
-)
-_SPLIT_ASSUMPTIONS = (
-    "Whatever looks at more than one row (scaling, feature selection, tuning) happened inside the "
-    "voters, on part A, and not before the split.",
-    "No other seed or size of the split was tried: keeping the best of several is a choice that "
-    "looks at part B.",
-    _EXAMPLE_ASSUMPTION,
-    _SEARCH_ASSUMPTION,
-)
-_FROZEN_ASSUMPTIONS = (
-    "The frozen voters, and whatever prepares their data, were trained and chosen on other data.",
-    _EXAMPLE_ASSUMPTION,
-    _SEARCH_ASSUMPTION,
-)
 # Twins of training rows above this share of part B are hardly chance where features are continuous.
 _TOO_MANY_TWINS = 0.1
 
@@ -115,10 +97,10 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         self.classes_ = _all_classes(y, voters, classes)
         self._check_classes()
         self._frozen = frozen
-        self._provenance: dict[str, Any] = {"voters_from": "frozen, trained elsewhere"}
+        self._provenance: dict[str, Any] = {"voters_from": FROZEN}
         if not frozen:
             self._provenance = {
-                "voters_from": "part A of a random split",
+                "voters_from": SPLIT,
                 "voter_samples": len(part_a),
                 "seed": seed,
                 "certify_size": _plain(self.certify_size),
@@ -130,6 +112,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         votes = voters.votes(X_b, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
         clock.lap("voting")
         codes = codes_of(y_b, self.classes_)
+        _warn_of_copies(X_b, rows[part_b])
         if frozen:
             warn_if_trained_on(self.voters, votes != codes[:, None])
         else:
@@ -172,12 +155,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         """Set weights, statistics and certificate."""
 
     def _add_provenance(self, certificate: Certificate) -> Certificate:
-        special = _FROZEN_ASSUMPTIONS if self._frozen else _SPLIT_ASSUMPTIONS
-        return replace(
-            certificate,
-            provenance=dict(self._provenance),
-            assumptions=(*ASSUMPTIONS, *special),
-        )
+        return replace(certificate, provenance=dict(self._provenance))
 
     # --- the vote ------------------------------------------------------------------------------
 
@@ -274,15 +252,9 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X, y = self._check_data(X, y, reset=False)
-        share = float(self._seen.known(X, row_fingerprints(X)).mean())
-        message = (
-            f"{share:.1%} of these examples were in the data that this vote was fitted on: certify "
-            "needs new data. The certificate of the fit is certificate_."
-        )
-        if share >= 0.5:
-            raise ValueError(message)
-        if share > 0.0:
-            warnings.warn(message, stacklevel=2)
+        rows = row_fingerprints(X)
+        self._refuse_seen(X, rows)
+        _warn_of_copies(X, rows)
         parameters = dict(self.certificate_.bound_parameters)
         if bound is None:
             if delta is not None:
@@ -297,11 +269,19 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             delta=delta,
             prior=self.weights_,
         )
-        return replace(
-            certificate,
-            provenance={"voters_from": "a fitted vote, certified on new data"},
-            assumptions=(*ASSUMPTIONS, _EXAMPLE_ASSUMPTION),
+        return replace(certificate, provenance={"voters_from": NEW_DATA})
+
+    def _refuse_seen(self, X: Any, rows: NDArray[np.uint64]) -> None:
+        """Refuse examples that the vote was fitted on; a few may be there by chance."""
+        share = float(self._seen.known(X, rows).mean())
+        message = (
+            f"{share:.1%} of these examples were in the data that this vote was fitted on: certify "
+            "needs new data. The certificate of the fit is certificate_."
         )
+        if share > _TOO_MANY_TWINS:
+            raise ValueError(message)
+        if share > 0.0:
+            warnings.warn(message, stacklevel=3)
 
     def verify(self, X: Any, y: ArrayLike, certificate: Certificate | None = None) -> None:
         """Recompute a certificate of this vote from its data, and raise if it does not hold up.
@@ -316,6 +296,10 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         certificate : Certificate, default=None
             The certificate to check; that of the fit if None.
 
+        Notes
+        -----
+        That the voters were trained on part A only is not checked: it is an assumption.
+
         Raises
         ------
         CertificateError
@@ -326,18 +310,38 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         claimed = self.certificate_ if certificate is None else certificate
         X, y = self._check_data(X, y, reset=False)
-        provenance = claimed.provenance
-        if "added_samples" in provenance:
-            raise ValueError("the certificate is of data from several calls: it cannot be redone.")
-        if "certify_size" in provenance:
-            if not isinstance(provenance.get("seed"), int):
-                raise ValueError("the split had no seed of its own: it cannot be drawn again.")
-            rng = check_random_state(provenance["seed"])
-            rows = _split(_num_samples(X), provenance["certify_size"], False, rng)[1]
-            X, y = _safe_indexing(X, rows), y[rows]
+        prior = self.certificate_.prior
         if not np.array_equal(claimed.weights, self.weights_):
             raise CertificateError("the weights of the certificate are not those of this vote.")
+        if claimed.votes_sha256 is not None:
+            raise CertificateError("the certificate is of a table of votes, not of this vote.")
+        if claimed.provenance.get("voters_from") == NEW_DATA:
+            prior = self.weights_
+            try:
+                self._refuse_seen(X, row_fingerprints(X))
+            except ValueError as error:
+                raise CertificateError(str(error)) from error
+        else:
+            self._check_provenance(claimed.provenance)
+            if not self._frozen:
+                rng = check_random_state(self._provenance["seed"])
+                rows = _split(_num_samples(X), self._provenance["certify_size"], False, rng)[1]
+                X, y = _safe_indexing(X, rows), y[rows]
+        if not np.array_equal(claimed.prior, prior):
+            raise CertificateError("the prior of the certificate is not the one of this vote.")
         claimed.verify(statistics=self._statistics_of(X, y))
+
+    def _check_provenance(self, claimed: Mapping[str, Any]) -> None:
+        """Refuse a certificate of another split, and one that cannot be made again."""
+        for name, value in self._provenance.items():
+            if claimed.get(name) != value:
+                raise CertificateError(
+                    f"{name} is claimed to be {claimed.get(name)!r}, but is {value!r}."
+                )
+        if "added_samples" in self._provenance:
+            raise ValueError("the certificate is of data from several calls: it cannot be redone.")
+        if not self._frozen and not isinstance(self._provenance["seed"], int):
+            raise ValueError("the split had no seed of its own: it cannot be drawn again.")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -461,6 +465,16 @@ def _warn_of_twins(X_b: Any, seen_a: NDArray[Any], seen_b: NDArray[Any]) -> None
             f"{share:.0%} of the certification examples have a twin among the examples that train "
             "the voters. If rows were copied (oversampling, several rows of one subject), the "
             "certificate is not valid.",
+            stacklevel=4,
+        )
+
+
+def _warn_of_copies(X: Any, rows: NDArray[np.uint64]) -> None:
+    """Warn if rows repeat that are too rich for that to be chance."""
+    if np.unique(rows).size < 0.9 * rows.size and has_fractions(X):
+        warnings.warn(
+            "rows come several times among these examples. If they were copied, the certificate "
+            "is not valid.",
             stacklevel=4,
         )
 

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 
-from .._fingerprints import has_fractions, row_fingerprints
+from .._fingerprints import row_fingerprints
 from .._validation import check_choice
 from ..bounds import Bound, bound_at
 from ..certificate import certify
 from ..solvers import MinimizeResult, Solver, minimize
 from ..statistics import VoteStatistics
-from .base import CertifiedVote
+from .base import CertifiedVote, _warn_of_copies
 
 __all__ = ["MajorityVoteClassifier"]
 
@@ -185,12 +185,7 @@ class MajorityVoteClassifier(CertifiedVote):
                 return self
             X, labels = _safe_indexing(X, np.flatnonzero(~known)), labels[~known]
             rows = rows[~known]
-        if np.unique(rows).size < 0.9 * rows.size and has_fractions(X):
-            warnings.warn(
-                "rows come several times among these examples. If they were copied, the "
-                "certificate is not valid.",
-                stacklevel=2,
-            )
+        _warn_of_copies(X, rows)
         statistics = self.statistics_ + self._statistics_of(X, labels)
         self._seen.add(rows)
         added = self._provenance.get("added_samples", 0) + len(rows)

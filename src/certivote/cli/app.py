@@ -233,6 +233,8 @@ def verify(
             say("The certificate holds up. " + result["statement"], style="bold")
             if model is None:
                 say("The votes themselves are checked with --model and --data.")
+            else:
+                say("That the voters were trained on other rows is assumed, not checked.")
     if not result["holds"] and not as_json:
         fail(f"the certificate does not hold up: {result['reason']}")
     return 0 if result["holds"] else 1
@@ -334,10 +336,10 @@ def bound(
         print_json({name: min(1.0, value) for name, value in values.items()})
         return
     rows = [
-        [name, format_up(min(1.0, value)), "" if value < 1.0 else "says nothing"]
+        [name, format_up(min(1.0, value)) + ("" if value < 1.0 else " (says nothing)")]
         for name, value in values.items()
     ]
-    print_table(["bound", "risk at most", ""], rows)
+    print_table(["bound", "risk at most"], rows)
 
 
 @app.command(epilog="Example: certivote plan --target 0.25 --gibbs 0.1 --disagreement 0.12 --kl 2")

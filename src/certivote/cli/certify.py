@@ -1,6 +1,7 @@
 """``certivote certify``: from a table to a model, a certificate and a page."""
 
 import shutil
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,11 +27,6 @@ from .models import (
 from .output import check_folder, say, statement, write_folder
 
 __all__ = ["Request", "certify_data"]
-
-_TYPES_ASSUMPTION = (
-    "Whether a column holds numbers or categories was read off the whole file, and would be the "
-    "same in any other such file."
-)
 
 
 @dataclass
@@ -82,6 +78,8 @@ def certify_data(request: Request) -> dict[str, Any]:
     )
     folder = request.out or Path(f"{table.name.replace(':', '-')}-certificate")
     check_folder(folder)
+    if not request.quiet and (folder / "certificate.json").exists():
+        print(f"note: the certificate in {folder} will be replaced.", file=sys.stderr)
     clock.lap("reading")
     optimisation = None
     if is_vote(model):
@@ -153,14 +151,7 @@ def _fit(request: Request, bound: Any, model: Any, table: Table) -> MajorityVote
 
 def _describe(certificate: Certificate, table: Table) -> Certificate:
     """Say in the certificate which data it is of, and how it was read."""
-    texts = certificate.assumptions
-    if "data_sha256" in table.provenance:
-        texts = (*texts, _TYPES_ASSUMPTION)
-    return replace(
-        certificate,
-        provenance={**table.provenance, **certificate.provenance},
-        assumptions=texts,
-    )
+    return replace(certificate, provenance={**table.provenance, **certificate.provenance})
 
 
 def print_result(result: dict[str, Any], quiet: bool) -> None:

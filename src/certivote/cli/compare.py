@@ -1,6 +1,7 @@
 """``certivote compare``: every bound and learner on the same voters and the same split."""
 
 import csv
+import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,6 +33,7 @@ _BINARY = {
     "mincq": MinCqClassifier,
     "cqboost": CqBoostClassifier,
 }
+_QUADRATIC = ("mincq", "cqboost")
 
 
 def compare_data(
@@ -62,6 +64,9 @@ def compare_data(
     verbose : int
         Show progress bars if positive.
     """
+    names = list_bounds()
+    for name in names:
+        make_bound(name, delta, constant)
     rng = np.random.RandomState(seed)
     parts = _parts(table, certify_size, test_size, rng)
     (X_a, y_a), (X_b, y_b), (X_test, y_test) = parts
@@ -73,15 +78,25 @@ def compare_data(
         voters.votes(X, classes, n_jobs=jobs, verbose=verbose) for X in (X_b, X_test)
     )
     codes, codes_test = codes_of(y_b, classes), codes_of(y_test, classes)
-    names = list_bounds()
     if len(classes) == 2:
-        names += [name for name in _BINARY if name == "cb-boost" or find_spec("clarabel")]
+        names += _BINARY
+        if find_spec("clarabel") is None:
+            names = [name for name in names if name not in _QUADRATIC]
+            warnings.warn(
+                f"{' and '.join(_QUADRATIC)} are left out: they need pip install 'certivote[qp]'.",
+                stacklevel=2,
+            )
     own = delta / len(names) if share_delta else delta
     certificates: dict[str, Certificate] = {}
     risks: dict[str, float] = {}
     with progress_bar("learning", len(names), verbose) as advance:
         for name in names:
-            vote = _learner(name, own, constant).fit(votes, codes)
+            try:
+                vote = _learner(name, own, constant).fit(votes, codes)
+            except (ValueError, RuntimeError) as error:
+                warnings.warn(f"{name} is left out: {error}", stacklevel=2)
+                advance()
+                continue
             certificates[name] = vote.certificate_
             if name in _BINARY:
                 lacasse = make_bound("lacasse", own, constant)

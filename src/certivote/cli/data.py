@@ -5,7 +5,8 @@ import difflib
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -90,17 +91,22 @@ def read_table(
             if value:
                 raise ValueError(f"{option} is for files: {data} is built in, as it is.")
         return _builtin(data)
-    frame = _read_file(path, [*categorical, *(names_only or ())])
-    if len(frame) == 0:
-        raise ValueError(f"{path} has a header but no rows.")
-    names = list(frame.columns)
+    _check_file(path)
+    names, read = _open(path)
     for option, wanted in (("--drop", drop), ("--categorical", categorical)):
         for name in wanted:
             _require(option, name, names, path)
-    provenance = {"data": path.name, "data_sha256": _sha256(path)}
-    y = None
     if labelled or target is not None:
         target = _find_target(target, [n for n in names if n not in drop], features, path)
+    frame = read([*categorical, *(names_only or ()), *([] if target is None else [target])])
+    if len(frame) == 0:
+        raise ValueError(f"{path} has a header but no rows.")
+    provenance = {
+        "data": path.name.encode("utf-8", "replace").decode(),
+        "data_sha256": _sha256(path),
+    }
+    y = None
+    if target is not None:
         y = _labels(frame[target], target, path)
         provenance["target"] = target
     left = [name for name in names if name not in drop and name != target]
@@ -154,12 +160,7 @@ def _builtin(name: str, download: bool = True) -> Table:
     return Table(name, X, data.y_train, {"data": name}, (X_test, data.y_test))
 
 
-def _read_file(path: Path, as_text: Sequence[str]) -> Any:
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError("files need pandas: pip install 'certivote[cli]'.") from error
-
+def _check_file(path: Path) -> None:
     if not path.exists():
         near = difflib.get_close_matches(str(path), builtin_names(), n=1)
         hint = f" Did you mean the built-in {near[0]}?" if near else ""
@@ -168,23 +169,54 @@ def _read_file(path: Path, as_text: Sequence[str]) -> Any:
         raise ValueError(f"{path} is a folder: give a CSV or Parquet file.")
     if path.stat().st_size == 0:
         raise ValueError(f"{path} is empty.")
+
+
+def _open(path: Path) -> tuple[list[str], Callable[[Sequence[str]], Any]]:
+    """Return the names of the columns, and what reads them, given those to read as text."""
     with path.open("rb") as file:
         head = file.read(1 << 16)
     if head[:4] == b"PAR1":
-        return _read_parquet(path)
+        frame = _read_parquet(path)
+        return list(frame.columns), lambda as_text: frame
     if b"\0" in head:
-        raise ValueError(f"{path} is neither a CSV nor a Parquet file: convert it to one of them.")
-    separator, names = _header(head)
-    _refuse_twins(names, path)
-    try:
-        frame = pd.read_csv(
-            path,
-            sep=separator,
-            na_values=_MISSING,
-            low_memory=False,
-            dtype=dict.fromkeys(as_text, "str"),
-            encoding="utf-8-sig",
+        raise ValueError(
+            f"{path} is neither a CSV nor a Parquet file, or not in UTF-8: convert it first."
         )
+    separator, decimal, names = _header(head)
+    if not names:
+        raise ValueError(f"{path} is empty.")
+    _refuse_twins(names, path)
+
+    def read(as_text: Sequence[str]) -> Any:
+        frame = _read_csv(path, separator, decimal, list(as_text))
+        # What pandas takes for true and false is text too, as it is written in the file.
+        truths = [name for name in frame.columns if frame[name].dtype in (bool, object)]
+        if truths:
+            frame[truths] = _read_csv(path, separator, decimal, truths)[truths]
+        return frame
+
+    return names, read
+
+
+def _read_csv(path: Path, separator: str, decimal: str, as_text: list[str]) -> Any:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("files need pandas: pip install 'certivote[cli]'.") from error
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = pd.read_csv(
+                path,
+                sep=separator,
+                decimal=decimal,
+                index_col=False,
+                na_values=_MISSING,
+                low_memory=False,
+                dtype=dict.fromkeys(as_text, "str"),
+                encoding="utf-8-sig",
+            )
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path} is not UTF-8 (byte {error.object[error.start]:#04x}): save it as UTF-8, for "
@@ -192,9 +224,9 @@ def _read_file(path: Path, as_text: Sequence[str]) -> Any:
         ) from error
     except pd.errors.EmptyDataError as error:
         raise ValueError(f"{path} is empty.") from error
-    except pd.errors.ParserError as error:
+    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         raise ValueError(f"{path} is not a readable CSV file: {str(error).strip()}.") from error
-    frame.columns = [str(name) for name in frame.columns]
+    frame.columns = [str(name).strip() for name in frame.columns]
     return frame
 
 
@@ -208,7 +240,10 @@ def _read_parquet(path: Path) -> Any:
     except (ValueError, OSError) as error:
         raise ValueError(f"{path} is not a readable Parquet file: {error}") from error
     _refuse_twins(table.column_names, path)
-    return table.to_pandas().reset_index(drop=True)
+    frame = table.to_pandas()
+    frame = frame.reset_index(drop=frame.index.names == [None])
+    frame.columns = [str(name) for name in frame.columns]
+    return frame
 
 
 def _refuse_twins(names: Sequence[str], path: Path) -> None:
@@ -217,8 +252,8 @@ def _refuse_twins(names: Sequence[str], path: Path) -> None:
             raise ValueError(f"{path} has several columns called {name!r}: rename them.")
 
 
-def _header(head: bytes) -> tuple[str, list[str]]:
-    """Return the separator that cuts the first lines into as many cells each, and the names."""
+def _header(head: bytes) -> tuple[str, str, list[str]]:
+    """Return the separator that cuts the first lines alike, the decimal mark, and the names."""
     lines = head.decode("utf-8-sig", errors="replace").splitlines()
     lines = [line for line in lines[:21] if line.strip()]
     # The last line may be cut in the middle.
@@ -229,7 +264,10 @@ def _header(head: bytes) -> tuple[str, list[str]]:
         alike = sizes.count(sizes[0]) if sizes and sizes[0] > 1 else 0
         if alike > most:
             best, most = separator, alike
-    return best, [name.strip() for name in next(csv.reader(lines[:1], delimiter=best), [])]
+    rows = list(csv.reader(lines, delimiter=best))
+    cells = [cell.strip() for row in rows[1:] for cell in row]
+    commas = best != "," and any(re.fullmatch(r"-?\d+,\d+", cell) for cell in cells)
+    return best, "," if commas else ".", [name.strip() for name in rows[0]] if rows else []
 
 
 def _sha256(path: Path) -> str:
@@ -276,9 +314,7 @@ def _labels(column: Any, target: str, path: Path) -> NDArray[Any]:
             f"the target {target!r} mixes numbers and text, such as {_examples(column)}: write "
             "each label in one way, or name another column with --target."
         )
-    values = column.to_numpy()
-    if values.dtype.kind not in "biuf":
-        values = column.astype(str).to_numpy(dtype=np.str_)
+    values = _label_values(column)
     kinds = np.unique(values)
     if kinds.size < 2:
         raise ValueError(
@@ -292,15 +328,35 @@ def _labels(column: Any, target: str, path: Path) -> NDArray[Any]:
             "is a quantity (regression) or an identifier, and certivote certifies classifiers. "
             "Name a column of classes with --target."
         )
-    return np.asarray(values.astype(np.int64) if values.dtype.kind == "f" else values)
+    return values
+
+
+def _label_values(column: Any) -> NDArray[Any]:
+    """Return labels as whole numbers or true and false where they are written so, else as text."""
+    values = column.to_numpy()
+    if values.dtype.kind in "biu":
+        return np.asarray(values)
+    if values.dtype.kind == "f":
+        whole = bool(np.all((values == np.round(values)) & (np.abs(values) < 2.0**53)))
+        return np.asarray(values.astype(np.int64) if whole else values)
+    texts = [str(value) for value in column]
+    if set(texts) == {"True", "False"}:
+        return np.array([text == "True" for text in texts])
+    # 01 is not 1: only what says the same after being read and written is a number.
+    if all(re.fullmatch(r"(-?[1-9]\d{0,14}|0)(\.0+)?", text) for text in texts):
+        return np.array([int(text.partition(".")[0]) for text in texts], dtype=np.int64)
+    if all(re.fullmatch(r"-?\d*\.\d+([eE][-+]?\d+)?", text) for text in texts):
+        return np.array([float(text) for text in texts])
+    return np.array(texts, dtype=np.str_)
 
 
 def _numbers(column: Any) -> Any:
     """Return which values of a column of text or objects are numbers, without missing ones."""
     import pandas as pd
 
-    known = column.dropna()
-    if known.empty or pd.api.types.is_numeric_dtype(column.dtype):
+    known, types = column.dropna(), pd.api.types
+    plain = types.is_numeric_dtype(column.dtype) or types.is_datetime64_any_dtype(column.dtype)
+    if known.empty or plain:
         return None
     values = known.astype(str)
     return pd.to_numeric(values, errors="coerce").notna()
@@ -376,11 +432,14 @@ def _floats(column: Any, path: Path) -> Any:
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         plain = column.dt.tz_convert(None) if column.dt.tz is not None else column
         column = (plain - pd.Timestamp(0)) / pd.Timedelta(seconds=1)
-    floats = pd.to_numeric(column).astype(float)
-    if bool(np.isinf(floats).any()):
+    try:
+        floats = pd.to_numeric(column).astype(float)
+    except OverflowError:
+        floats = column.map(float, na_action="ignore")
+    if bool((floats.abs() > np.finfo(np.float32).max).any()):
         raise ValueError(
-            f"column {column.name!r} of {path} holds an infinite value: correct it, or leave it "
-            "empty, which means missing."
+            f"column {column.name!r} of {path} holds an infinite value, or one beyond 3.4e38: "
+            "correct it, or leave it empty, which means missing."
         )
     return floats
 
@@ -389,11 +448,9 @@ def _text(column: Any) -> Any:
     """Return a column as text, with None where it is missing; whole numbers without a point."""
     import pandas as pd
 
-    missing = column.isna()
-    known = [str(value) for value in column[~missing]]
     # Beside a gap pandas writes and reads whole numbers with a point.
-    if all(re.fullmatch(r"-?\d+\.0", text) for text in known):
-        known = [text[:-2] for text in known]
-    texts = pd.Series([None] * len(column), index=column.index, dtype=object)
-    texts[~missing] = known
-    return texts
+    texts = [
+        None if gone else re.sub(r"^(-?\d+)\.0$", r"\1", str(value))
+        for value, gone in zip(column, column.isna(), strict=True)
+    ]
+    return pd.Series(texts, index=column.index, dtype=object)

@@ -29,10 +29,11 @@ def joint_error_of(gibbs: float, disagreement: float | None, joint_error: float 
     if joint_error is not None:
         return joint_error
     assert disagreement is not None
-    if not 0.0 <= disagreement <= 2.0 * gibbs:
+    largest = 2.0 * gibbs * (1.0 - gibbs)
+    if not 0.0 <= disagreement <= largest + 1e-12:
         raise ValueError(
-            f"--disagreement must be between 0 and twice the Gibbs risk, {2 * gibbs:g}: exactly "
-            f"one of two voters errs where they disagree; got {disagreement:g}."
+            f"--disagreement must be between 0 and 2r(1−r), here {largest:g}: two voters drawn "
+            f"alike do not disagree more often; got {disagreement:g}."
         )
     return max(0.0, gibbs - disagreement / 2.0)
 
@@ -47,6 +48,8 @@ def bounds_of(
     gibbs, joint_error, kl, m, delta, constant
         As in `certivote.bounds.MomentBound.from_moments`.
     """
+    if m < 1:
+        raise ValueError(f"-m must be at least 1 example, got {m}.")
     values = {}
     for name in moment_bounds():
         bound = make_bound(name, delta, constant)

@@ -42,7 +42,7 @@ def say(text: str, style: str = "") -> None:
     """
     from rich.console import Console
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     if console.is_terminal:
         indent = len(text) - len(text.lstrip(" -"))
         text = textwrap.fill(
@@ -68,12 +68,15 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
         for row in (headings, *rows):
             print("\t".join(row))
         return
-    table = Table(*headings, header_style="bold")
+    table = Table(header_style="bold")
+    for heading in headings:
+        # A number that is cut off is a smaller number.
+        table.add_column(heading, overflow="fold")
     for row in rows:
         table.add_row(*row)
     console.print(table)

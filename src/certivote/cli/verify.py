@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ..certificate import Certificate, CertificateError, CertificateFormatError
-from .data import read_table
-from .models import category_names, feature_names, is_vote, load_model, match_columns
+from .data import builtin_names, read_table
+from .models import category_names, check_classes, feature_names, is_vote, load_model, match_columns
 from .output import statement
 
 __all__ = ["verify_file"]
@@ -33,14 +33,13 @@ def verify_file(path: Path, model: Path | None, data: str | None, quiet: bool) -
     """
     if (model is None) != (data is None):
         raise ValueError("--model and --data must be given together: votes need both.")
-    checked = []
+    checked: list[str] = []
     try:
         certificate = Certificate.from_json(path)
         certificate.verify()
         checked.append("the arithmetic: KL from the weights, the bound from the evidence")
         if model is not None and data is not None:
-            _verify_all(certificate, model, data, quiet)
-            checked.append("the votes of the model on the data: counts, moments, bound")
+            checked += _verify_all(certificate, model, data, quiet)
     except CertificateFormatError:
         raise
     except CertificateError as error:
@@ -48,17 +47,37 @@ def verify_file(path: Path, model: Path | None, data: str | None, quiet: bool) -
     return {"holds": True, "checked": checked, "statement": statement(certificate)}
 
 
-def _verify_all(certificate: Certificate, model: Path, data: str, quiet: bool) -> None:
+def _verify_all(certificate: Certificate, model: Path, data: str, quiet: bool) -> list[str]:
+    """Count the votes again, and return what was checked."""
     vote = load_model(model, quiet)
     if not is_vote(vote):
         raise ValueError(f"{model} is not a vote: give the model.joblib that certify wrote.")
     provenance = certificate.provenance
+    target, drop, categorical = None, [], []
+    if "data_sha256" in provenance and data not in builtin_names():
+        target = str(provenance.get("target"))
+        drop, categorical = (_names(provenance, key) for key in ("dropped", "categorical"))
     table = read_table(
         data,
-        provenance.get("target"),
-        json.loads(provenance.get("dropped", "[]")),
-        json.loads(provenance.get("categorical", "[]")),
+        target,
+        drop,
+        categorical,
         features=feature_names(vote),
         names_only=category_names(vote),
     )
+    check_classes(vote, table)
     vote.verify(match_columns(vote, table), table.y, certificate)
+    checked = ["the votes of the model on the data: split, counts, moments, prior, bound"]
+    if provenance.get("data_sha256") == table.provenance.get("data_sha256"):
+        return checked
+    return [*checked, "not the same file byte for byte, but one that gives the same counts"]
+
+
+def _names(provenance: dict[str, Any], key: str) -> list[str]:
+    try:
+        names = json.loads(provenance.get(key, "[]"))
+    except (TypeError, ValueError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise CertificateError(f"{key} must be a list of columns, got {provenance[key]!r}.")
+    return names

@@ -1,0 +1,74 @@
+"""How a certification sample came about, and what the claim assumes then."""
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["FROZEN", "KEYS", "NEW_DATA", "SPLIT", "assumptions_of"]
+
+SPLIT = "part A of a random split"
+FROZEN = "frozen, trained elsewhere"
+NEW_DATA = "a fitted vote, certified on new data"
+
+KEYS = frozenset(
+    {
+        "voters_from",
+        "voter_samples",
+        "seed",
+        "certify_size",
+        "added_samples",
+        "data",
+        "data_sha256",
+        "target",
+        "dropped",
+        "categorical",
+    }
+)
+
+_ALWAYS = (
+    "The certification examples were drawn independently of each other, from the same distribution "
+    "as the examples to come.",
+    "The voters and the prior were fixed without looking at the certification examples.",
+    "The weights may have been learned from the certification examples in any way.",
+    "This is the only certificate that was asked for, or it was chosen without looking at the "
+    "others: the smallest of several holds only at the sum of their deltas.",
+)
+_EXAMPLES = (
+    "No example is there twice, by oversampling or because one subject gave several rows, and "
+    "their order in time does not matter."
+)
+_SEARCH = (
+    "A vote that a search around this classifier selected must be certified again on new data."
+)
+_BY_ORIGIN = {
+    SPLIT: (
+        "Whatever looks at more than one row (scaling, feature selection, tuning) happened inside "
+        "the voters, on part A, and not before the split.",
+        "No other seed or size of the split was tried: keeping the best of several is a choice "
+        "that looks at part B.",
+        _EXAMPLES,
+        _SEARCH,
+    ),
+    FROZEN: (
+        "The frozen voters, and whatever prepares their data, were trained and chosen on other "
+        "data.",
+        _EXAMPLES,
+        _SEARCH,
+    ),
+    NEW_DATA: (_EXAMPLES,),
+}
+_FILE = (
+    "Whether a column holds numbers or categories was read off the whole file, and would be the "
+    "same in any other such file."
+)
+
+
+def assumptions_of(provenance: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what must be true for a claim of this provenance to hold.
+
+    Parameters
+    ----------
+    provenance : mapping
+        How the certification sample came about, where the library knows.
+    """
+    texts = (*_ALWAYS, *_BY_ORIGIN.get(str(provenance.get("voters_from")), ()))
+    return (*texts, _FILE) if "data_sha256" in provenance else texts
