@@ -112,8 +112,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         votes = voters.votes(X_b, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
         clock.lap("voting")
         codes = codes_of(y_b, self.classes_)
-        _warn_of_copies(X_b, rows[part_b])
         if frozen:
+            _warn_of_copies(X_b, rows)
             warn_if_trained_on(self.voters, votes != codes[:, None])
         else:
             _warn_of_unseen_classes(y_a, y_b)
