@@ -18,7 +18,6 @@ from certivote import Certificate, CertificateError, VoteStatistics, certify, fo
 from certivote._digests import votes_sha256
 from certivote._formatting import format_confidence
 from certivote.bounds import GibbsBound, TandemBound, get_bound, list_bounds
-from certivote.divergences import kl_divergence
 
 SCHEMA = json.loads((files("certivote") / "certificate.schema.json").read_text(encoding="utf-8"))
 FIELDS = tuple(SCHEMA["required"])
@@ -548,8 +547,9 @@ def consistent_forgery(fields, **evidence):
     fields = json.loads(json.dumps(fields))
     fields["evidence"] |= evidence
     bound = get_bound(fields["bound"], **fields["bound_parameters"])
-    kl = kl_divergence(fields["weights"], fields["prior"])
-    fields["risk_bound"] = bound.from_evidence(fields["evidence"], kl)
+    fields["risk_bound"] = bound.from_evidence(
+        fields["evidence"], fields["weights"], fields["prior"]
+    )
     return fields
 
 

@@ -72,7 +72,7 @@ class Certificate:
     weights, prior : ndarray of shape (n_voters,)
         The weights of the vote, and the prior.
     evidence : dict
-        What the bound is computed from, besides `kl`.
+        What the bound is computed from, besides the weights and the prior.
     statistics_sha256 : str
         The SHA-256 of the counts: n_samples, the errors of each voter and of each pair.
     votes_sha256 : str or None
@@ -340,8 +340,7 @@ class Certificate:
 
     def _verify_arithmetic(self) -> None:
         self._require("kl", self.kl, kl_divergence(self.weights, self.prior), _MOMENT_TOLERANCE)
-        computed = kl_divergence(self.weights, self.prior)
-        self._require_bound(self._bound().from_evidence(self.evidence, computed))
+        self._require_bound(self._bound().from_evidence(self.evidence, self.weights, self.prior))
 
     def _verify_statistics(self, statistics: VoteStatistics) -> None:
         if statistics.sha256 != self.statistics_sha256:
@@ -349,10 +348,11 @@ class Certificate:
         for name in ("n_samples", "n_voters"):
             self._require(name, getattr(self, name), getattr(statistics, name), 0.0)
         bound = self._bound()
-        computed = bound.evidence(statistics, self.weights, self.prior)
+        vote = (self.weights, self.prior)
+        computed = bound.evidence_again(self.evidence, statistics, *vote)
         for name, value in computed.items():
             self._require(name, self.evidence[name], value, _MOMENT_TOLERANCE)
-        self._require_bound(bound.value(statistics, self.weights, self.prior))
+        self._require_bound(bound.from_evidence(computed, *vote))
 
 
 _FIELDS = frozenset(
@@ -417,7 +417,7 @@ def _read_fields(fields: Mapping[str, Any]) -> Certificate:
     prior = check_distribution("prior", fields["prior"], n_voters)
     check_prior(prior, n_voters, weights)
     kl = check_number("kl", fields["kl"], 0.0, math.inf)
-    bound.from_evidence(fields["evidence"], kl)
+    bound.from_evidence(fields["evidence"], weights, prior)
     for size in ("gibbs_size", "joint_size", "disagreement_size"):
         if fields["evidence"].get(size, n_samples) != n_samples:
             raise CertificateError(

@@ -143,7 +143,7 @@ def test_a_forgery_whose_arithmetic_is_right_needs_the_data(tampered, certified,
         for name in ("gibbs_size", "joint_size", "disagreement_size"):
             evidence[name] *= 10
         bound = get_bound("lacasse", **fields["bound_parameters"])
-        fields["risk_bound"] = bound.from_evidence(evidence, fields["kl"])
+        fields["risk_bound"] = bound.from_evidence(evidence, fields["weights"], fields["prior"])
 
     path = tampered(forge)
     assert json.loads(path.read_text())["risk_bound"] < certified.certificate["risk_bound"]

@@ -42,7 +42,7 @@ def certificate_at(statistics):
         evidence |= {"gibbs_size": m, "joint_size": m, "disagreement_size": m}
         return replace(
             template,
-            risk_bound=min(1.0, bound.from_evidence(evidence, kl)),
+            risk_bound=min(1.0, bound.from_moments(r, e, kl, m)),
             bound=name,
             bound_parameters=bound.get_params(),
             n_samples=m,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from .._validation import check_choice, check_delta, check_distribution, check_number, check_prior
-from ..divergences import Inverse, weights_kl, xi
+from ..divergences import Inverse, kl_divergence, weights_kl, xi
 from ..statistics import Moments, VoteStatistics
 
 __all__ = [
@@ -183,7 +183,7 @@ class Bound(BaseEstimator, ABC):
     def evidence(
         self, statistics: VoteStatistics, weights: ArrayLike, prior: ArrayLike | None = None
     ) -> dict[str, Any]:
-        """Return what a third party needs, besides KL, to compute the value again.
+        """Return what a third party needs, besides weights and prior, to compute the value again.
 
         Parameters
         ----------
@@ -191,17 +191,48 @@ class Bound(BaseEstimator, ABC):
             As in `value`.
         """
 
+    def evidence_again(
+        self,
+        evidence: Mapping[str, Any],
+        statistics: VoteStatistics,
+        weights: ArrayLike,
+        prior: ArrayLike | None = None,
+    ) -> dict[str, Any]:
+        """Return what the statistics say where evidence says something.
+
+        A bound with choices of its own, to be made after seeing the sample, makes those of the
+        evidence here, not the best ones again.
+
+        Parameters
+        ----------
+        evidence : mapping
+            What `evidence` returned, perhaps elsewhere.
+        statistics, weights, prior
+            As in `value`.
+        """
+        return self.evidence(statistics, weights, prior)
+
     @abstractmethod
-    def from_evidence(self, evidence: Mapping[str, Any], kl: float) -> float:
+    def from_evidence(
+        self, evidence: Mapping[str, Any], weights: ArrayLike, prior: ArrayLike
+    ) -> float:
         """Return the value from the evidence, and refuse evidence that is impossible.
 
         Parameters
         ----------
         evidence : mapping
             What `evidence` returned.
-        kl : float
-            The divergence of the weights from the prior.
+        weights, prior : array-like of shape (n,)
+            Two distributions on the voters.
         """
+
+    def members(self) -> tuple["Bound", ...]:
+        """Return the bounds that a solver descends, one by one, to minimise this one."""
+        return (self,)
+
+    def _candidates(self, p: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Return weights that a minimisation compares besides what it finds on its way down."""
+        return []
 
     @abstractmethod
     def _value_and_gradient(
@@ -281,13 +312,18 @@ class MomentBound(Bound):
         float
             With probability 1 − δ the vote's risk is at most this.
         """
-        moments = Moments.from_scalars(gibbs_risk, joint_error, n_samples)
-        return self.from_evidence(moments.to_dict(), kl)
+        self._check_parameters()
+        kl = check_number("kl", kl, 0.0, math.inf)
+        return self._from_moments(Moments.from_scalars(gibbs_risk, joint_error, n_samples), kl)
+
+    def _from_moments(self, moments: Moments, kl: float) -> float:
+        moments.check_consistent()
+        return round_up(self._evaluate(moments, kl).value)
 
     def evidence(
         self, statistics: VoteStatistics, weights: ArrayLike, prior: ArrayLike | None = None
     ) -> dict[str, Any]:
-        """Return the moments and their sizes: with KL, all that the value depends on.
+        """Return the moments and their sizes: all that the value depends on, besides KL.
 
         Parameters
         ----------
@@ -298,24 +334,24 @@ class MomentBound(Bound):
         moments.check_consistent()
         return moments.to_dict()
 
-    def from_evidence(self, evidence: Mapping[str, Any], kl: float) -> float:
+    def from_evidence(
+        self, evidence: Mapping[str, Any], weights: ArrayLike, prior: ArrayLike
+    ) -> float:
         """Return the certificate from the moments and KL, rounded up.
 
         Parameters
         ----------
         evidence : mapping
             What `evidence` returned.
-        kl : float
-            The divergence of the weights from the prior.
+        weights, prior : array-like of shape (n,)
+            Two distributions on the voters.
         """
         self._check_parameters()
-        kl = check_number("kl", kl, 0.0, math.inf)
         moments = Moments.from_dict(evidence)
-        moments.check_consistent()
         unknown = sorted(set(evidence) - set(moments.to_dict()))
         if unknown:
             raise ValueError(f"evidence must hold moments and sizes only, got {unknown[0]!r} too.")
-        return round_up(self._evaluate(moments, kl).value)
+        return self._from_moments(moments, kl_divergence(weights, prior))
 
     def confidence_region(self, evidence: Mapping[str, Any], kl: float) -> Plane:
         """Return which true (e, d) the evidence allows: the value is the worst oracle bound there.

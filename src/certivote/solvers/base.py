@@ -62,6 +62,8 @@ class Problem:
         What it is computed from.
     prior : ndarray of shape (n,)
         The prior.
+    history : list of float
+        Where the objective is noted.
     callback : callable, default=None
         Called as ``callback(iteration, value)`` after each iteration.
     """
@@ -71,13 +73,14 @@ class Problem:
         bound: Bound,
         statistics: VoteStatistics,
         prior: NDArray[np.float64],
+        history: list[float],
         callback: Callback | None = None,
     ) -> None:
         self.bound = bound
         self.statistics = statistics
         self.prior = prior
         self.callback = callback
-        self.history: list[float] = []
+        self.history = history
         with np.errstate(divide="ignore"):
             self.log_prior = np.log(prior)
 
@@ -132,10 +135,16 @@ class Solver(BaseEstimator, ABC):
         bound._check_parameters()
         bound.check_statistics(statistics)
         p = check_prior(prior, statistics.n_voters)
-        problem = Problem(bound, statistics, p, callback)
+        found = [(weights, True, "fixed in advance") for weights in bound._candidates(p)]
+        history: list[float] = []
         with one_blas_thread():
-            weights, converged, message = self._solve(problem, random_state)
-            value = bound.value(statistics, weights, p)
+            for member in bound.members():
+                problem = Problem(member, statistics, p, history, callback)
+                found.append(self._solve(problem, random_state))
+            values = [bound.value(statistics, weights, p) for weights, _, _ in found]
+        value, (weights, converged, message) = min(
+            zip(values, found, strict=True), key=lambda pair: pair[0]
+        )
         if not converged:
             warnings.warn(
                 f"the solver {self.name!r} stopped before it converged ({message}). The "
@@ -143,9 +152,7 @@ class Solver(BaseEstimator, ABC):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return MinimizeResult(
-            weights, value, len(problem.history), converged, message, problem.history
-        )
+        return MinimizeResult(weights, value, len(history), converged, message, history)
 
     def _check_settings(self) -> None:
         """Refuse settings that make no sense."""
