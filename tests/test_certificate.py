@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from certivote import Certificate, CertificateError, VoteStatistics, certify, format_up, minimize
 from certivote._digests import votes_sha256
 from certivote._formatting import format_confidence
-from certivote.bounds import GibbsBound, TandemBound, get_bound, list_bounds
+from certivote.bounds import GibbsBound, TandemBound, get_bound, list_moment_bounds
 
 SCHEMA = json.loads((files("certivote") / "certificate.schema.json").read_text(encoding="utf-8"))
 FIELDS = tuple(SCHEMA["required"])
@@ -68,7 +68,7 @@ def displayed(certificate):
 # --- certify ---
 
 
-@pytest.mark.parametrize("name", list_bounds())
+@pytest.mark.parametrize("name", list_moment_bounds())
 def test_given_weights_are_certified_as_they_are(name):
     certificate = certify(VOTES, Y, weights=WEIGHTS, prior=PRIOR, bound=name, delta=0.01)
     statistics = VoteStatistics.from_votes(VOTES, Y)
@@ -98,7 +98,7 @@ def test_the_fields_are_what_the_sample_says(certificate):
     assert len(certificate.assumptions) >= 3
 
 
-@pytest.mark.parametrize("name", list_bounds())
+@pytest.mark.parametrize("name", list_moment_bounds())
 def test_weights_are_learned_when_none_are_given(name):
     rng = np.random.default_rng(1)
     losses = rng.random((500, 4)) < np.array([0.05, 0.3, 0.4, 0.45])
@@ -261,7 +261,7 @@ def test_a_certificate_shows_its_assumptions_and_evidence(certificate):
 
 def test_a_vacuous_certificate_says_so():
     votes, y = make_votes(m=10, error=0.5, seed=2)
-    for bound in list_bounds():
+    for bound in list_moment_bounds():
         certificate = certify(votes, y, weights=WEIGHTS, bound=bound)
         assert certificate.risk_bound == 1.0
         assert certificate.vacuous
@@ -272,7 +272,7 @@ def test_a_vacuous_certificate_says_so():
 # --- files ---
 
 
-@pytest.mark.parametrize("name", list_bounds())
+@pytest.mark.parametrize("name", list_moment_bounds())
 @pytest.mark.parametrize("constant", ["maurer", "exact"])
 def test_a_file_follows_the_schema(tmp_path, name, constant):
     bound = get_bound(name, delta=0.1, constant=constant)

@@ -7,7 +7,9 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
+import certivote.bounds
 from certivote import VoteStatistics, certify
+from certivote.bounds import LacasseBound
 
 NASTY = """<script>alert("1")</script>'&lt;</table>"""
 
@@ -56,7 +58,13 @@ def test_a_vacuous_certificate_says_so():
     ]
 
 
-def test_nothing_that_others_wrote_becomes_markup(certificate):
+class OddBound(LacasseBound):
+    def _check_parameters(self):
+        pass
+
+
+def test_nothing_that_others_wrote_becomes_markup(certificate, monkeypatch):
+    monkeypatch.setitem(certivote.bounds._BOUNDS, NASTY, OddBound)
     odd = dataclasses.replace(
         certificate,
         bound=NASTY,

@@ -115,9 +115,9 @@ class OddBound(Bound):
     formula = f"odd_S {NASTY} _S"
     reference = f"Odd & sons, doi:10.1/x<y>, arXiv:2001.00001 {NASTY}"
 
-    def __init__(self, delta=0.05, constant=NASTY, members=()):
+    def __init__(self, delta=0.05, constant=NASTY, parts=()):
         super().__init__(delta, constant)
-        self.members = members
+        self.parts = parts
 
     def _check_parameters(self):
         pass
@@ -130,7 +130,7 @@ class OddBound(Bound):
             "exact": True,
         }
 
-    def from_evidence(self, evidence, kl):
+    def from_evidence(self, evidence, weights, prior):
         return 0.25
 
     def _value_and_gradient(self, statistics, q, p):
@@ -141,7 +141,7 @@ class OddBound(Bound):
 def odd(monkeypatch):
     """A certificate of a bound that was not there when the page was designed."""
     monkeypatch.setitem(certivote.bounds._BOUNDS, OddBound.name, OddBound)
-    made = certify(VOTES, Y, weights=np.full(6, 1 / 6), bound=OddBound(members=[NASTY, 3]))
+    made = certify(VOTES, Y, weights=np.full(6, 1 / 6), bound=OddBound(parts=[NASTY, 3]))
     return dataclasses.replace(
         made,
         provenance={NASTY: NASTY, "a.b": 1.5, "none": None},
@@ -286,7 +286,7 @@ def test_nothing_that_others_wrote_becomes_markup(odd):
     fields = json.loads(odd.to_json())
     found = check_fields(page, fields)
     assert {"bound", "certivote_version", f"provenance.{NASTY}", f"evidence.{NASTY}"} <= found
-    assert {"bound_parameters.constant", "bound_parameters.members"} <= found
+    assert {"bound_parameters.constant", "bound_parameters.parts"} <= found
     assert page.all("label")[-1]["text"] == odd.assumptions[-1]
     assert [dd["text"] for dd in page.all("dd")][:3] == [NASTY] * 3
     assert NASTY in page.one("p", **{"class": "formula"})["text"]

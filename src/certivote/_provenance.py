@@ -15,6 +15,7 @@ KEYS = frozenset(
         "voter_samples",
         "seed",
         "certify_size",
+        "prior",
         "added_samples",
         "data",
         "data_sha256",
@@ -28,7 +29,7 @@ _ALWAYS = (
     "The certification examples were drawn independently of each other, from the same distribution "
     "as the examples to come.",
     "The voters and the prior were fixed without looking at the certification examples.",
-    "The weights may have been learned from the certification examples in any way.",
+    "{weights}",
     "This is the only certificate that was asked for, or it was chosen without looking at the "
     "others: the smallest of several holds only at the sum of their deltas.",
 )
@@ -62,13 +63,16 @@ _FILE = (
 )
 
 
-def assumptions_of(provenance: Mapping[str, Any]) -> tuple[str, ...]:
+def assumptions_of(provenance: Mapping[str, Any], weights: str) -> tuple[str, ...]:
     """Return what must be true for a claim of this provenance to hold.
 
     Parameters
     ----------
     provenance : mapping
         How the certification sample came about, where the library knows.
+    weights : str
+        What the bound assumes of the weights.
     """
-    texts = (*_ALWAYS, *_BY_ORIGIN.get(str(provenance.get("voters_from")), ()))
+    always = (text.format(weights=weights) for text in _ALWAYS)
+    texts = (*always, *_BY_ORIGIN.get(str(provenance.get("voters_from")), ()))
     return (*texts, _FILE) if "data_sha256" in provenance else texts

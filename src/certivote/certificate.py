@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._digests import votes_sha256
 from ._files import write_whole
 from ._formatting import format_confidence, format_up
+from ._learned import refuse_learned
 from ._provenance import KEYS as PROVENANCE
 from ._provenance import assumptions_of
 from ._validation import check_count, check_distribution, check_number, check_prior
@@ -100,7 +101,7 @@ class Certificate:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What must be true for the claim to hold."""
-        return assumptions_of(self.provenance)
+        return assumptions_of(self.provenance, self._bound().weights_assumption)
 
     @property
     def delta(self) -> float:
@@ -118,19 +119,19 @@ class Certificate:
         return self.risk_bound >= 1.0
 
     @property
-    def gibbs_risk(self) -> float:
-        """The empirical Gibbs risk of the vote."""
-        return float(self.evidence["gibbs_risk"])
+    def gibbs_risk(self) -> float | None:
+        """The empirical Gibbs risk of the vote, None if the bound does not look at it."""
+        return self.evidence.get("gibbs_risk")
 
     @property
-    def joint_error(self) -> float:
-        """The empirical joint error of the vote."""
-        return float(self.evidence["joint_error"])
+    def joint_error(self) -> float | None:
+        """The empirical joint error of the vote, None if the bound does not look at it."""
+        return self.evidence.get("joint_error")
 
     @property
-    def disagreement(self) -> float:
-        """The empirical disagreement of the vote."""
-        return float(self.evidence["disagreement"])
+    def disagreement(self) -> float | None:
+        """The empirical disagreement of the vote, None if the bound does not look at it."""
+        return self.evidence.get("disagreement")
 
     @property
     def claim(self) -> str:
@@ -176,9 +177,16 @@ class Certificate:
     def _summary(self) -> list[tuple[str, str]]:
         """Return the figures behind the claim, each with its name."""
         constant = self.bound_parameters.get("constant")
+        winner = self.evidence.get("winner")
         return [
             ("bound", self.bound + (f" (constant {constant!r})" if constant else "")),
+            *([("winner", str(winner))] if winner else []),
             ("examples", str(self.n_samples)),
+            *(
+                (name.replace("_", " "), str(self.evidence[name]))
+                for name in ("vote_errors",)
+                if name in self.evidence
+            ),
             *(
                 (label, f"{self.evidence[name]:.3f}")
                 for name, label in _MOMENTS.items()
@@ -318,17 +326,22 @@ class Certificate:
             raise ValueError("give either votes and y or statistics, not both.")
         self._verify_arithmetic()
         if votes is not None and y is not None:
+            votes = _as_table(votes)
             if self.votes_sha256 not in (None, votes_sha256(votes, y)):
                 raise CertificateError("the votes and labels are not those that were certified.")
-            statistics = VoteStatistics.from_votes(votes, y)
+            statistics = self._bound().count(votes, y, self.prior)
         if statistics is not None:
             self._verify_statistics(statistics)
 
     def _bound(self) -> Bound:
         return get_bound(self.bound, **self.bound_parameters)
 
-    def _require(self, name: str, claimed: float, computed: float, tolerance: float) -> None:
-        if abs(claimed - computed) > tolerance * max(1.0, abs(computed)):
+    def _require(self, name: str, claimed: Any, computed: Any, tolerance: float) -> None:
+        if isinstance(computed, str):
+            wrong = claimed != computed
+        else:
+            wrong = abs(claimed - computed) > tolerance * max(1.0, abs(computed))
+        if wrong:
             raise CertificateError(f"{name} is claimed to be {claimed!r}, but is {computed!r}.")
 
     def _require_bound(self, computed: float) -> None:
@@ -389,12 +402,6 @@ def _read_fields(fields: Mapping[str, Any]) -> Certificate:
         finite = not isinstance(value, float) or math.isfinite(value)
         if not isinstance(value, str | int | float | None) or not finite:
             raise CertificateError(f"provenance must hold texts and numbers, got {name}.")
-    expected_texts = list(assumptions_of(fields["provenance"]))
-    if fields["assumptions"] != expected_texts:
-        raise CertificateError(
-            f"assumptions must be those of this provenance, {expected_texts!r}, got "
-            f"{fields['assumptions']!r}."
-        )
     if not isinstance(fields["certivote_version"], str):
         raise CertificateError("certivote_version must be a text.")
     if not isinstance(fields["bound"], str):
@@ -411,6 +418,12 @@ def _read_fields(fields: Mapping[str, Any]) -> Certificate:
             f"got {', '.join(sorted(fields['bound_parameters'])) or 'none'}."
         )
     bound = get_bound(fields["bound"], **fields["bound_parameters"])
+    expected_texts = list(assumptions_of(fields["provenance"], bound.weights_assumption))
+    if fields["assumptions"] != expected_texts:
+        raise CertificateError(
+            f"assumptions must be those of this provenance, {expected_texts!r}, got "
+            f"{fields['assumptions']!r}."
+        )
     n_voters = check_count("n_voters", fields["n_voters"])
     n_samples = check_count("n_samples", fields["n_samples"])
     weights = check_distribution("weights", fields["weights"], n_voters)
@@ -418,7 +431,7 @@ def _read_fields(fields: Mapping[str, Any]) -> Certificate:
     check_prior(prior, n_voters, weights)
     kl = check_number("kl", fields["kl"], 0.0, math.inf)
     bound.from_evidence(fields["evidence"], weights, prior)
-    for size in ("gibbs_size", "joint_size", "disagreement_size"):
+    for size in ("gibbs_size", "joint_size", "disagreement_size", "vote_size"):
         if fields["evidence"].get(size, n_samples) != n_samples:
             raise CertificateError(
                 f"n_samples must be the {size} of the evidence, got {n_samples} and "
@@ -442,11 +455,25 @@ def _read_fields(fields: Mapping[str, Any]) -> Certificate:
     )
 
 
+def _as_table(votes: ArrayLike) -> ArrayLike:
+    """Return votes with one column per voter; predictions of one classifier are one column."""
+    return np.asarray(votes)[:, None] if np.ndim(votes) == 1 else votes
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON knows it: whole and broken numbers alike, arrays as lists."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return float(value) if isinstance(value, Real) else value
+
+
 def certify(
     votes: ArrayLike | VoteStatistics,
     y: ArrayLike | None = None,
     weights: ArrayLike | None = None,
-    bound: str | Bound = "lacasse",
+    bound: str | Bound | None = None,
     delta: float | None = None,
     prior: ArrayLike | None = None,
     *,
@@ -457,15 +484,17 @@ def certify(
 
     Parameters
     ----------
-    votes : array-like of shape (m, n) or VoteStatistics
-        The label that each voter predicts for each certification example; or statistics of such
-        votes, and then no `y`. The voters must not have seen these examples.
+    votes : array-like of shape (m, n) or (m,), or VoteStatistics
+        The label that each voter predicts for each certification example, or the predictions of
+        any one classifier; or statistics of such votes, and then no `y`. The voters must not have
+        seen these examples.
     y : array-like of shape (m,), default=None
         The true labels.
     weights : array-like of shape (n,), default=None
         The weights of the voters. If None, those with the smallest certificate are found.
-    bound : str or Bound, default="lacasse"
-        The bound, by name or as an object with its settings.
+    bound : str or Bound, default=None
+        The bound, by name or as an object with its settings. If None, ``"lacasse"``, and
+        ``"heldout"`` for the predictions of one classifier.
     delta : float, default=None
         The probability that the certificate may fail: 0.05 if None. A bound object has its own.
     prior : array-like of shape (n,), default=None
@@ -491,8 +520,15 @@ def certify(
     >>> certificate
     Certificate(risk_bound≤0.2031, confidence=95%, bound='lacasse', n_samples=2000, n_voters=50)
     >>> certificate.verify(votes, y)
+
+    The predictions of any classifier, on examples that it has not seen:
+
+    >>> certify(votes[:, 0], y)
+    Certificate(risk_bound≤0.2035, confidence=95%, bound='heldout', n_samples=2000, n_voters=1)
     """
-    chosen = bound_at(bound, delta)
+    single = not isinstance(votes, VoteStatistics) and np.ndim(votes) == 1
+    chosen = bound_at(("heldout" if single else "lacasse") if bound is None else bound, delta)
+    chosen._check_parameters()
     if isinstance(votes, VoteStatistics):
         if y is not None:
             raise ValueError("y must be None when votes are statistics, which know the errors.")
@@ -500,19 +536,24 @@ def certify(
     else:
         if y is None:
             raise ValueError("y must be the true labels of these votes, got None.")
-        statistics, digest = VoteStatistics.from_votes(votes, y), votes_sha256(votes, y)
+        votes = _as_table(votes)
+        statistics, digest = chosen.count(votes, y, prior), votes_sha256(votes, y)
     n = statistics.n_voters
+    for fixed in [] if prior is None else [check_prior(prior, n)]:
+        refuse_learned(statistics, "prior", fixed)
+    for fixed in chosen._candidates(check_prior(prior, n)):
+        refuse_learned(statistics, "a vote to test", fixed)
     if weights is None:
         q = minimize(chosen, statistics, prior, solver=solver, random_state=random_state).weights
     else:
         q = check_distribution("weights", weights, n)
     p = check_prior(prior, n, q)
+    chosen.check_weights(q, p)
     return Certificate(
         risk_bound=min(1.0, chosen.value(statistics, q, p)),
         bound=chosen.name,
         bound_parameters={
-            name: float(value) if isinstance(value, Real) else value
-            for name, value in chosen.get_params(deep=False).items()
+            name: _plain(value) for name, value in chosen.get_params(deep=False).items()
         },
         n_samples=statistics.n_samples,
         n_voters=n,

@@ -33,9 +33,11 @@ _EVIDENCE = {
     "gibbs_size": ("Examples behind r", "fewer than all where not every voter could be asked"),
     "joint_size": ("Examples behind e", "fewer than all where not every pair could be asked"),
     "disagreement_size": ("Examples behind d", "may include examples without a label"),
+    "winner": ("Winner", "the certificate that was the smallest; all of them share δ"),
+    "vote_errors": ("Errors of the vote", "on how many of the examples its prediction was wrong"),
 }
 _MOMENTS = ("gibbs_risk", "joint_error", "disagreement")
-_SIZES = ("gibbs_size", "joint_size", "disagreement_size")
+_SIZES = ("gibbs_size", "joint_size", "disagreement_size", "vote_size")
 
 # What may stand in a formula, what it looks like there, and what it means.
 _SYMBOLS = (
@@ -45,6 +47,9 @@ _SYMBOLS = (
     ("kl₃", "kl₃", "divergence over three outcomes: both of two voters err, one errs, none errs"),
     ("kl⁺", "kl⁺(a|ψ)", "the largest b whose divergence kl(a‖b) is at most ψ"),
     ("kl⁻", "kl⁻(a|ψ)", "the smallest b whose divergence kl(a‖b) is at most ψ"),
+    ("Beta⁻¹", "Beta⁻¹", "the quantile of a beta distribution: the binomial test of k errors in m"),
+    ("/M", "M", "the number of votes, fixed in advance, of which this is the best"),
+    ("A_i", "A_i(δ·s_i)", "the i-th certificate at its share of δ; the winner is named below"),
     ("ψ", "ψ", "what chance may do: it grows with KL and with 1/δ, and shrinks with m"),
 )
 

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._ballots import TIE, FixedVotes, count_vote_errors
 from ._counting import Counter
 from ._validation import check_count, check_distribution, check_number, refuse_mask
 
 __all__ = ["Moments", "VoteStatistics", "as_labels", "losses_of_votes"]
 
-# An erring weight this close to one half is a tie.
-_TIE = 1e-12
 # By how much rounding may break an identity between moments.
 _INCONSISTENCY = 1e-9
 # Two samples of this size hardly have the same counts by chance.
@@ -93,7 +92,7 @@ class Moments:
         r, e, d = (values[name] for name in ("gibbs_risk", "joint_error", "disagreement"))
         if e > r:
             raise ValueError(f"joint_error must be at most gibbs_risk, got {e!r} and {r!r}.")
-        if e + d > 1.0 + _TIE:
+        if e + d > 1.0 + TIE:
             raise ValueError(f"joint_error + disagreement must be at most 1, got {e!r} and {d!r}.")
         none = np.empty(0)
         return cls(**values, gibbs_gradient=none, joint_gradient=none, disagreement_gradient=none)
@@ -139,6 +138,11 @@ class VoteStatistics:
     rows : ndarray of shape (m, ⌈n/8⌉), default=None
         The 0/1 losses, eight to a byte, for what needs more than counts.
 
+    Attributes
+    ----------
+    tested : FixedVotes or None
+        The errors of votes whose weights were fixed before the sample, counted from votes.
+
     Examples
     --------
     >>> from certivote import VoteStatistics
@@ -166,6 +170,7 @@ class VoteStatistics:
         self.errors = _as_counts("errors", errors, ndim=1)
         self.tandem = _as_counts("tandem", tandem, ndim=2)
         self.rows = rows
+        self.tested: FixedVotes | None = None
         self._check()
         if rows is not None:
             self._check_rows(rows)
@@ -217,7 +222,13 @@ class VoteStatistics:
 
     @classmethod
     def from_votes(
-        cls, votes: ArrayLike, y: ArrayLike, keep_rows: bool = False
+        cls,
+        votes: ArrayLike,
+        y: ArrayLike,
+        keep_rows: bool = False,
+        *,
+        tested: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
     ) -> "VoteStatistics":
         """Count the errors of predicted labels.
 
@@ -229,13 +240,22 @@ class VoteStatistics:
             The true labels.
         keep_rows : bool, default=False
             Keep the losses too, bit-packed.
+        tested : array-like of shape (M, n), default=None
+            The weights of votes whose own errors are counted too, as `vote_errors` returns them.
+        classes : array-like, default=None
+            The labels that such a vote can predict; those of `votes` and `y` if None. A tie goes to
+            the first in sorted order, and a voter that predicts any other label has no say.
 
         Returns
         -------
         VoteStatistics
             The counts.
         """
-        return cls._count(losses_of_votes(votes, y), keep_rows, reused=False)
+        statistics = cls._count(losses_of_votes(votes, y), keep_rows, reused=False)
+        if tested is not None:
+            labels = as_labels("votes", votes, ndim=2), as_labels("y", y, ndim=1)
+            statistics.tested = count_vote_errors(*labels, tested, classes)
+        return statistics
 
     @classmethod
     def from_chunks(cls, chunks: Iterable[ArrayLike], keep_rows: bool = False) -> "VoteStatistics":
@@ -281,7 +301,11 @@ class VoteStatistics:
     def offers(self) -> frozenset[str]:
         """What bounds may ask of these statistics."""
         offers = {"moments", "joint"}
-        return frozenset(offers if self.rows is None else offers | {"rows"})
+        if self.rows is not None:
+            offers |= {"rows", "vote errors"}
+        if self.tested is not None:
+            offers.add("vote errors")
+        return frozenset(offers)
 
     @property
     def n_voters(self) -> int:
@@ -289,7 +313,7 @@ class VoteStatistics:
         return int(self.errors.size)
 
     def __add__(self, other: object) -> "VoteStatistics":
-        """Return the statistics of both samples together; rows are kept if both have them."""
+        """Return the statistics of both samples; what only one has besides counts is left out."""
         if not isinstance(other, VoteStatistics):
             return NotImplemented
         if other is self:
@@ -312,7 +336,10 @@ class VoteStatistics:
         rows = None
         if self.rows is not None and other.rows is not None:
             rows = np.concatenate([self.rows, other.rows])
-        return self._with_rows(self.n_samples + other.n_samples, self.tandem + other.tandem, rows)
+        both = self._with_rows(self.n_samples + other.n_samples, self.tandem + other.tandem, rows)
+        if self.tested is not None and other.tested is not None:
+            both.tested = self.tested + other.tested
+        return both
 
     def __radd__(self, other: object) -> "VoteStatistics":
         """Let ``sum(shards)`` work."""
@@ -412,7 +439,7 @@ class VoteStatistics:
         return np.concatenate([chunk @ q for chunk in self._chunks_of_rows()])
 
     def vote_errors(self, weights: ArrayLike) -> int:
-        """Return on how many examples the erring voters weigh at least one half.
+        """Return on how many examples the weighted vote errs.
 
         Parameters
         ----------
@@ -422,10 +449,19 @@ class VoteStatistics:
         Returns
         -------
         int
-            At least the number of errors of the weighted vote, whatever its tie-break and however
-            many classes there are. It needs statistics built with ``keep_rows=True``.
+            The errors of the vote's own predictions, where the weights were `tested`. Otherwise it
+            needs rows, and is the number of examples on which the erring voters weigh at least one
+            half: at least the errors, whatever the tie-break and however many classes there are.
         """
-        return int(np.count_nonzero(self.erring_weight(weights) >= 0.5 - _TIE))
+        q = check_distribution("weights", weights, self.n_voters)
+        errors = None if self.tested is None else self.tested.errors_of(q)
+        if errors is not None:
+            return errors
+        if self.rows is None and self.tested is not None:
+            raise ValueError(
+                "weights must be those of a tested vote, as these statistics hold no rows."
+            )
+        return int(np.count_nonzero(self.erring_weight(q) >= 0.5 - TIE))
 
 
 def _as_counts(name: str, values: ArrayLike, ndim: int) -> NDArray[np.int64]:

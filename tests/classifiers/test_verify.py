@@ -15,6 +15,7 @@ from certivote import (
     VoteStatistics,
     certify,
 )
+from certivote.bounds import get_bound
 
 
 @pytest.fixture(scope="module")
@@ -132,8 +133,12 @@ def test_training_rows_do_not_pass_for_new_data(vote, data):
 
 
 def test_another_prior_is_found(vote, data):
-    free = certify(vote.statistics_, weights=vote.weights_, prior=vote.weights_)
-    claimed = replace(free, provenance=vote.certificate_.provenance)
+    with pytest.raises(ValueError, match="prior must be fixed without looking"):
+        certify(vote.statistics_, weights=vote.weights_, prior=vote.weights_)
+    honest = vote.certificate_
+    bound = get_bound(honest.bound, **honest.bound_parameters)
+    free = bound.from_evidence(honest.evidence, honest.weights, honest.weights)
+    claimed = replace(honest, prior=honest.weights, kl=0.0, risk_bound=free)
     claimed.verify(statistics=vote.statistics_)
     assert claimed.risk_bound < vote.certificate_.risk_bound
     with pytest.raises(CertificateError, match="prior"):

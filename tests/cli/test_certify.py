@@ -7,10 +7,11 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from certivote import Certificate, VoteStatistics
-from certivote.bounds import get_bound, list_bounds
+from certivote.bounds import get_bound, list_moment_bounds
 from certivote.voters.stumps import Stump
 
 CLAIM = re.compile(
@@ -132,7 +133,7 @@ def test_a_task_of_the_paper_shows_its_test_error(invoke, task_data, tmp_path):
 # --- options -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", list_bounds())
+@pytest.mark.parametrize("name", list_moment_bounds())
 def test_bound_delta_and_constant(name, invoke, certified, exact, round_up, tmp_path):
     done = invoke(
         *("certify", certified.data, "--drop", "id", "--n-voters", 4, "--out", "results"),
@@ -339,3 +340,25 @@ def test_many_categories_become_fifty(invoke, tmp_path):
     invoke("certify", "words.csv", "--n-voters", 3, "--quiet", cwd=tmp_path)
     columns = pipeline_of(joblib.load(tmp_path / "words-certificate" / "model.joblib"))[0]
     assert columns.transform(frame.astype({"word": object})).shape == (400, 1 + 50)
+
+
+def test_the_prior_vote_is_tested(invoke, tmp_path):
+    command = ("certify", "breast-cancer", "--bound", "heldout", "--voters", "stumps", "--json")
+    done = invoke(*command, "--prior", "learned", "--out", "results", cwd=tmp_path)
+    fields = json.loads(done.stdout)["certificate"]
+    assert fields["weights"] == fields["prior"]
+    assert fields["kl"] == 0.0
+    assert fields["provenance"]["prior"] == "learned on part A"
+    errors, m = fields["evidence"]["vote_errors"], fields["evidence"]["vote_size"]
+    limit = binomtest(errors, m, alternative="less").proportion_ci(0.95, method="exact").high
+    assert fields["risk_bound"] == pytest.approx(limit, rel=1e-9)
+    saved = ("results/certificate.json", "--model", "results/model.joblib")
+    invoke("verify", *saved, "--data", "breast-cancer", cwd=tmp_path)
+
+
+def test_priors_that_cannot_be(invoke, certified, tmp_path):
+    wrong = invoke("certify", "--prior", "guessed", cwd=tmp_path, status=2)
+    assert "--prior must be uniform or learned" in wrong.stderr
+    model = ("--model", certified.model_path, "--prior", "learned")
+    without = invoke("certify", certified.data, *model, cwd=tmp_path, status=2)
+    assert "--prior learned needs training rows" in without.stderr

@@ -11,6 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from certivote import certify
 from certivote.bounds import get_bound, list_bounds
+from certivote.cli.models import make_bound
 from certivote.learners import cb_boost
 from certivote.statistics import VoteStatistics
 
@@ -74,8 +75,7 @@ def test_every_bound_and_learner_has_a_row(compared):
 
 @pytest.mark.parametrize("name", list_bounds())
 def test_certificates_are_those_of_votes_by_hand(name, compared, votes, round_up):
-    bound = get_bound(name, delta=0.05, constant="exact")
-    certificate = certify(votes.certify, votes.y, bound=bound)
+    certificate = certify(votes.certify, votes.y, bound=make_bound(name, 0.05, "exact"))
     test_risk, number = compared.rows[name]
     assert number == round_up(certificate.risk_bound)
     shares = (votes.test == 1) @ certificate.weights
@@ -125,7 +125,7 @@ def test_sharing_delta_out(shared, compared, votes, round_up):
         # A smaller delta never gives a smaller certificate.
         assert float(round_up(row["risk_bound"])) >= float(compared.rows[name][1])
         if name in list_bounds():
-            bound = get_bound(name, delta=row["delta"], constant="exact")
+            bound = make_bound(name, row["delta"], "exact")
             by_hand = certify(votes.certify, votes.y, bound=bound)
             assert row["risk_bound"] == pytest.approx(by_hand.risk_bound, abs=1e-9)
     best = min(shared["votes"], key=lambda name: shared["votes"][name]["risk_bound"])
@@ -188,3 +188,13 @@ def test_bad_options(arguments, words, invoke, numbers, tmp_path):
     assert line.startswith("error: ")
     assert words in line
     assert [path.name for path in tmp_path.iterdir()] == ["numbers.csv"]
+
+
+def test_a_learned_prior_helps_weak_voters(invoke, tmp_path):
+    command = ("compare", "breast-cancer", "--voters", "stumps", "--json", "--out", "results")
+    uniform, learned = (
+        json.loads(invoke(*command, "--prior", prior, cwd=tmp_path).stdout)["votes"]["heldout"]
+        for prior in ("uniform", "learned")
+    )
+    assert learned["risk_bound"] < 0.5 * uniform["risk_bound"]
+    assert learned["test_risk"] < uniform["test_risk"]

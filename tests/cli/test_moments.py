@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from certivote.bounds import get_bound, list_bounds
+from certivote.bounds import get_bound, list_moment_bounds
 
 VOTE = ("--gibbs", 0.1, "--joint-error", 0.04, "--kl", 2)
 
@@ -26,9 +26,9 @@ def bounds(invoke, folder, *arguments):
 def test_bounds_are_those_of_the_theory(constant, m, invoke, exact, round_up, tmp_path):
     arguments = (*VOTE, "-m", m, "--delta", 0.01, "--constant", constant)
     values = bounds(invoke, tmp_path, *arguments)
-    assert list(values) == list_bounds()
+    assert list(values) == list_moment_bounds()
     printed = table(invoke("bound", *arguments, cwd=tmp_path).stdout)
-    assert list(printed) == ["bound", *list_bounds()]
+    assert list(printed) == ["bound", *list_moment_bounds()]
     for name, value in values.items():
         theory = min(1.0, float(exact.from_moments(name, 0.1, 0.04, 2, m, 0.01, constant)))
         assert theory <= value <= theory + 1e-9
@@ -87,9 +87,9 @@ def test_the_plan_is_the_smallest_number_that_does(invoke, tmp_path):
     arguments = ("--delta", 0.02, "--constant", "maurer")
     done = invoke("plan", "--target", 0.3, *VOTE, *arguments, cwd=tmp_path)
     rows = table("\n".join(line for line in done.stdout.splitlines() if "\t" in line))
-    assert list(rows) == ["bound", *list_bounds()]
+    assert list(rows) == ["bound", *list_moment_bounds()]
     assert rows["bound"] == ["examples for a claim of 0.3"]
-    for name in list_bounds():
+    for name in list_moment_bounds():
         m = int(rows[name][0].replace(",", ""))
         assert bounds(invoke, tmp_path, *VOTE, *arguments, "-m", m)[name] <= 0.3
         assert bounds(invoke, tmp_path, *VOTE, *arguments, "-m", m - 1)[name] > 0.3
@@ -104,17 +104,17 @@ def test_one_bound_json_and_quiet(invoke, tmp_path):
     assert one["samples_needed"] == {"tandem": needed["tandem"]}
     assert (one["gibbs_risk"], one["joint_error"], one["kl"]) == (0.1, 0.04, 2.0)
     quiet = invoke(*arguments, "--quiet", cwd=tmp_path).stdout
-    assert len(quiet.splitlines()) == 1 + len(list_bounds())
+    assert len(quiet.splitlines()) == 1 + len(list_moment_bounds())
     assert table(quiet)["gibbs"] == [f"{needed['gibbs']:,}"]
 
 
 def test_no_number_of_examples_beats_the_oracle(invoke, tmp_path):
     # At r = 0.1 and e = 0.04: 2r = 0.2, 4e = 0.16, and C = 1 − 0.64/0.76 ≈ 0.158.
     rows = table(invoke("plan", "--target", 0.19, *VOTE, "--quiet", cwd=tmp_path).stdout)
-    for name in list_bounds():
+    for name in list_moment_bounds():
         assert (rows[name] == ["more than 10¹²"]) == (name == "gibbs")
     rows = table(invoke("plan", "--target", 0.1575, *VOTE, "--quiet", cwd=tmp_path).stdout)
-    assert {rows[name][0] for name in list_bounds()} == {"more than 10¹²"}
+    assert {rows[name][0] for name in list_moment_bounds()} == {"more than 10¹²"}
     done = invoke("plan", "--target", 0.1575, *VOTE, "--json", cwd=tmp_path)
     assert set(json.loads(done.stdout)["samples_needed"].values()) == {None}
 

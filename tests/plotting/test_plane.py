@@ -11,11 +11,11 @@ from matplotlib.contour import ContourSet
 
 import certivote.bounds
 from certivote import MajorityVoteClassifier
-from certivote.bounds import Bound, MomentBound, list_bounds
+from certivote.bounds import Bound, MomentBound, list_moment_bounds
 from certivote.bounds.base import Evaluation
 from certivote.plotting import PlaneDisplay
 
-every_bound = pytest.mark.parametrize("name", list_bounds())
+every_bound = pytest.mark.parametrize("name", list_moment_bounds())
 
 
 def drawn(ax, pattern):

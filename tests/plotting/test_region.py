@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from certivote.bounds import get_bound, list_bounds
+from certivote.bounds import get_bound, list_moment_bounds
 from certivote.plotting import PlaneDisplay
 
-every_bound = pytest.mark.parametrize("name", list_bounds())
+every_bound = pytest.mark.parametrize("name", list_moment_bounds())
 
 
 def oracle(name, e, d):

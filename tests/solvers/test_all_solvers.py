@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from certivote import VoteStatistics, minimize
-from certivote.bounds import get_bound, list_bounds
+from certivote.bounds import get_bound, list_moment_bounds
 from certivote.solvers import (
     COCOB,
     LBFGS,
@@ -27,11 +27,11 @@ from certivote.solvers import (
 RELAXED = ("gibbs", "tandem")
 PAIRS = [
     (solver, bound)
-    for solver, bound in itertools.product(list_solvers(), list_bounds())
+    for solver, bound in itertools.product(list_solvers(), list_moment_bounds())
     if solver != "alternating" or bound in RELAXED
 ]
 every_pair = pytest.mark.parametrize(("solver_name", "bound_name"), PAIRS)
-every_bound = pytest.mark.parametrize("bound_name", list_bounds())
+every_bound = pytest.mark.parametrize("bound_name", list_moment_bounds())
 every_solver = pytest.mark.parametrize("solver_name", list_solvers())
 
 
@@ -522,7 +522,9 @@ def test_printed_objective_of_algorithm_3():
 # ------------------------------------------------------------------ alternating
 
 
-@pytest.mark.parametrize("bound_name", [name for name in list_bounds() if name not in RELAXED])
+@pytest.mark.parametrize(
+    "bound_name", [name for name in list_moment_bounds() if name not in RELAXED]
+)
 def test_alternating_refuses_other_bounds_by_name(bound_name):
     with pytest.raises(ValueError, match=f"alternating.*tandem.*gibbs.*{bound_name}"):
         minimize(bound_name, sample(0), solver="alternating")
@@ -588,7 +590,7 @@ def test_random_starts_depend_on_the_seed():
 
 def test_more_starts_are_never_worse():
     """But for the tolerance: starts are compared before they have quite arrived."""
-    for name in list_bounds():
+    for name in list_moment_bounds():
         few = minimize(name, sample(3, n=20), solver=LBFGS(0, 0)).value
         many = minimize(name, sample(3, n=20), solver=LBFGS(4, 3, 3)).value
         assert many <= few + 2e-5
@@ -619,7 +621,7 @@ def test_random_starts_with_a_prior_of_zero():
 
 @pytest.mark.parametrize(
     ("solver", "bound_name"),
-    [(LBFGS(0, 0, max_iter=1), name) for name in list_bounds()]
+    [(LBFGS(0, 0, max_iter=1), name) for name in list_moment_bounds()]
     + [(Alternating(max_iter=1), name) for name in RELAXED],
 )
 def test_stopping_early_warns_and_is_still_a_certificate(solver, bound_name, exact):

@@ -15,14 +15,14 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from certivote import VoteStatistics, minimize
-from certivote.bounds import get_bound, list_bounds
+from certivote.bounds import get_bound, list_moment_bounds
 from certivote.divergences import kl_divergence
 from certivote.solvers import LBFGS
 
 CONSTANTS = ("maurer", "exact")
 # Rounding of the two numbers that are compared.
 ROUNDING = 1e-9
-ALL_BOUNDS = [(name, constant) for name in list_bounds() for constant in CONSTANTS]
+ALL_BOUNDS = [(name, constant) for name in list_moment_bounds() for constant in CONSTANTS]
 every_bound = pytest.mark.parametrize(("name", "constant"), ALL_BOUNDS)
 
 
@@ -311,7 +311,7 @@ def test_certificates_of_learned_weights_hold(name, constant, scenario):
     assert holds(learner_violations(name, constant, world, 12, seed=11), 12, world.delta)
 
 
-@pytest.mark.parametrize("name", list_bounds())
+@pytest.mark.parametrize("name", list_moment_bounds())
 def test_an_empirical_value_is_caught_by_the_same_check(name, monkeypatch):
     # The bound's formula at the empirical moments certifies nothing.
     bound_class = type(get_bound(name))

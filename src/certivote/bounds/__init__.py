@@ -3,6 +3,7 @@
 from typing import Any
 
 from .base import Bound, MomentBound
+from .heldout import HeldoutBound, clopper_pearson
 from .kl_inverse import GibbsBound, TandemBound
 from .lacasse import LacasseBound
 from .oracle import c_bound, first_order_bound, second_order_bound
@@ -11,6 +12,7 @@ from .split_c_bound import McAllesterBound, SeegerBound
 __all__ = [
     "Bound",
     "GibbsBound",
+    "HeldoutBound",
     "LacasseBound",
     "McAllesterBound",
     "MomentBound",
@@ -18,9 +20,11 @@ __all__ = [
     "TandemBound",
     "bound_at",
     "c_bound",
+    "clopper_pearson",
     "first_order_bound",
     "get_bound",
     "list_bounds",
+    "list_moment_bounds",
     "second_order_bound",
 ]
 
@@ -33,6 +37,7 @@ _BOUNDS: dict[str, type[Bound]] = {
         LacasseBound,
         GibbsBound,
         TandemBound,
+        HeldoutBound,
     )
 }
 
@@ -44,9 +49,21 @@ def list_bounds() -> list[str]:
     --------
     >>> from certivote.bounds import list_bounds
     >>> list_bounds()
-    ['mcallester', 'seeger', 'lacasse', 'gibbs', 'tandem']
+    ['mcallester', 'seeger', 'lacasse', 'gibbs', 'tandem', 'heldout']
     """
     return list(_BOUNDS)
+
+
+def list_moment_bounds() -> list[str]:
+    """Return the names of the bounds that r, e, d, KL and m determine.
+
+    Examples
+    --------
+    >>> from certivote.bounds import list_moment_bounds
+    >>> list_moment_bounds()
+    ['mcallester', 'seeger', 'lacasse', 'gibbs', 'tandem']
+    """
+    return [name for name, bound in _BOUNDS.items() if issubclass(bound, MomentBound)]
 
 
 def get_bound(name: str | Bound, **parameters: Any) -> Bound:

@@ -93,12 +93,21 @@ class Bound(BaseEstimator, ABC):
     name: ClassVar[str]
     formula: ClassVar[str]
     reference: ClassVar[str]
-    # What the statistics must offer: "moments", "joint" (e and d from the same examples), "rows".
-    needs: ClassVar[frozenset[str]] = frozenset({"moments"})
+    weights_assumption: ClassVar[str] = (
+        "The weights may have been learned from the certification examples in any way."
+    )
 
     def __init__(self, delta: float = 0.05, constant: str = "maurer") -> None:
         self.delta = delta
         self.constant = constant
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What the statistics must offer.
+
+        Some of "moments", "joint" (e and d from the same examples), "rows" and "vote errors".
+        """
+        return frozenset({"moments"})
 
     def _check_parameters(self) -> None:
         check_delta(self.delta)
@@ -127,6 +136,33 @@ class Bound(BaseEstimator, ABC):
                 f"the bound {self.name!r} needs {', '.join(sorted(missing))}, which these "
                 f"statistics do not have (they have {', '.join(sorted(offers))})."
             )
+
+    def count(
+        self,
+        votes: ArrayLike,
+        y: ArrayLike,
+        prior: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> VoteStatistics:
+        """Return the statistics of votes with all that this bound needs.
+
+        Parameters
+        ----------
+        votes : array-like of shape (m, n)
+            Predicted labels.
+        y : array-like of shape (m,)
+            True labels.
+        prior : array-like of shape (n,), default=None
+            The prior; uniform if None.
+        classes : array-like, default=None
+            As in `VoteStatistics.from_votes`.
+        """
+        tested = None
+        if "vote errors" in self.needs:
+            tested = self._candidates(check_prior(prior, np.shape(votes)[1]))
+        return VoteStatistics.from_votes(
+            votes, y, keep_rows="rows" in self.needs, tested=tested, classes=classes
+        )
 
     def _check(
         self, statistics: VoteStatistics, weights: ArrayLike, prior: ArrayLike | None
@@ -229,6 +265,15 @@ class Bound(BaseEstimator, ABC):
     def members(self) -> tuple["Bound", ...]:
         """Return the bounds that a solver descends, one by one, to minimise this one."""
         return (self,)
+
+    def check_weights(self, weights: NDArray[np.float64], prior: NDArray[np.float64]) -> None:
+        """Refuse weights about which this bound says nothing, whatever the sample.
+
+        Parameters
+        ----------
+        weights, prior : ndarray of shape (n,)
+            Two distributions on the voters.
+        """
 
     def _candidates(self, p: NDArray[np.float64]) -> list[NDArray[np.float64]]:
         """Return weights that a minimisation compares besides what it finds on its way down."""

@@ -24,21 +24,18 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
+from .._ballots import vote_shares, winners
 from .._fingerprints import SeenRows, has_fractions, row_fingerprints
 from .._provenance import FROZEN, NEW_DATA, SPLIT
 from .._stopwatch import Stopwatch
 from .._validation import refuse_mask
-from ..bounds import Bound, get_bound
+from ..bounds import Bound, bound_at, get_bound
 from ..certificate import Certificate, CertificateError, certify
 from ..leaks import warn_if_trained_on
 from ..statistics import VoteStatistics
 from ..voters import Voters, codes_of, fit_voters, is_frozen
 
 __all__ = ["CertifiedVote"]
-
-# Vote shares this close to the largest one are a tie, which goes to the first class.
-_TIE = 1e-12
-_ROWS_PER_CHUNK = 16_384
 
 # Twins of training rows above this share of part B are hardly chance where features are continuous.
 _TOO_MANY_TWINS = 0.1
@@ -109,6 +106,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         self._seen = SeenRows()
         self._seen.add(rows[part_a], rows[part_b])
         clock.lap("checking")
+        self._learn_prior(X_a, y_a)
         votes = voters.votes(X_b, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
         clock.lap("voting")
         codes = codes_of(y_b, self.classes_)
@@ -119,7 +117,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             _warn_of_unseen_classes(y_a, y_b)
             _warn_of_twins(X_b, rows[part_a], rows[part_b])
         clock.lap("checking")
-        self._learn(VoteStatistics.from_votes(votes, codes), votes, codes, rng)
+        self._learn(self._count(votes, codes), votes, codes, rng)
         clock.lap("learning")
         self.fit_times_ = clock.seconds
         return self
@@ -144,6 +142,13 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
     def _check_classes(self) -> None:
         """Refuse a number of classes that the learner cannot take."""
 
+    def _learn_prior(self, X: Any, y: NDArray[Any]) -> None:
+        """Learn on part A what must not look at part B."""
+
+    def _count(self, votes: NDArray[Any], codes: NDArray[Any]) -> VoteStatistics:
+        """Return what learning needs to know of the votes of part B."""
+        return VoteStatistics.from_votes(votes, codes)
+
     @abstractmethod
     def _learn(
         self,
@@ -158,15 +163,6 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         return replace(certificate, provenance=dict(self._provenance))
 
     # --- the vote ------------------------------------------------------------------------------
-
-    def _net_votes(self, votes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the weight of the voters of each class, for each example."""
-        shares = np.empty((len(votes), len(self.classes_)))
-        for start in range(0, len(votes), _ROWS_PER_CHUNK):
-            chunk = votes[start : start + _ROWS_PER_CHUNK]
-            for code in range(len(self.classes_)):
-                shares[start : start + len(chunk), code] = (chunk == code) @ self.weights_
-        return shares
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the share of the vote for each class. It is not a probability of the class.
@@ -184,12 +180,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = _as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        votes = self.voters_.votes(X, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
-        shares = self._net_votes(votes)
-        total = shares.sum(axis=1, keepdims=True)
-        # A voter that predicts an unknown label has no say; without any vote the first class wins.
-        shares[:, 0] += np.where(total[:, 0] > 0.0, 0.0, 1.0)
-        return shares / np.where(total > 0.0, total, 1.0)
+        return vote_shares(self._ballots(X), self.weights_, len(self.classes_))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the largest share of the vote, the first one on a tie.
@@ -205,13 +196,19 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             The predicted labels: this is the vote that is certified.
         """
         shares = self.predict_proba(X)
-        winners = shares >= shares.max(axis=1, keepdims=True) - _TIE
-        labels: NDArray[Any] = self.classes_[winners.argmax(axis=1)]
+        labels: NDArray[Any] = self.classes_[winners(shares)]
         return labels
 
-    def _statistics_of(self, X: Any, y: NDArray[Any]) -> VoteStatistics:
-        votes = self.voters_.votes(X, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
-        return VoteStatistics.from_votes(votes, self._codes(y))
+    def _ballots(self, X: Any) -> NDArray[Any]:
+        """Return the votes to which the weights belong."""
+        return self.voters_.votes(X, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
+
+    def _statistics_of(
+        self, X: Any, y: NDArray[Any], bound: Bound, prior: ArrayLike | None
+    ) -> VoteStatistics:
+        """Return what a bound needs to know of these votes."""
+        codes = np.arange(len(self.classes_))
+        return bound.count(self._ballots(X), self._codes(y), prior, classes=codes)
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
         """Return labels as indices; every voter errs on one that is none of the classes."""
@@ -259,14 +256,15 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         if bound is None:
             if delta is not None:
                 parameters["delta"] = delta
-            bound, delta = get_bound(self.certificate_.bound, **parameters), None
+            chosen = get_bound(self.certificate_.bound, **parameters)
         elif not isinstance(bound, Bound) and delta is None:
-            delta = parameters["delta"]
+            chosen = bound_at(bound, parameters["delta"])
+        else:
+            chosen = bound_at(bound, delta)
         certificate = certify(
-            self._statistics_of(X, y),
+            self._statistics_of(X, y, chosen, self.weights_),
             weights=self.weights_,
-            bound=bound,
-            delta=delta,
+            bound=chosen,
             prior=self.weights_,
         )
         return replace(certificate, provenance={"voters_from": NEW_DATA})
@@ -329,7 +327,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 X, y = _safe_indexing(X, rows), y[rows]
         if not np.array_equal(claimed.prior, prior):
             raise CertificateError("the prior of the certificate is not the one of this vote.")
-        claimed.verify(statistics=self._statistics_of(X, y))
+        bound = get_bound(claimed.bound, **claimed.bound_parameters)
+        claimed.verify(statistics=self._statistics_of(X, y, bound, prior))
 
     def _check_provenance(self, claimed: Mapping[str, Any]) -> None:
         """Refuse a certificate of another split, and one that cannot be made again."""

@@ -10,11 +10,12 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
 
+from .._ballots import vote_shares, winners
 from .._validation import check_prior
 from ..certificate import certify
 from ..learners import InfeasibleError, cb_boost, cq_boost, min_cq, self_complemented
 from ..statistics import VoteStatistics
-from .base import _TIE, CertifiedVote
+from .base import CertifiedVote
 
 __all__ = ["CBBoostClassifier", "CqBoostClassifier", "MinCqClassifier"]
 
@@ -64,14 +65,8 @@ class BinaryVote(CertifiedVote):
         )
         self.certificate_ = self._add_provenance(certificate)
 
-    def _statistics_of(self, X: Any, y: NDArray[Any]) -> VoteStatistics:
-        votes = self.voters_.votes(X, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
-        complements = np.where(votes < 0, votes, 1 - votes)
-        # On a label that is none of the two classes, a voter and its complement both err.
-        return VoteStatistics.from_votes(np.hstack([votes, complements]), self._codes(y))
-
-    def _net_votes(self, votes: NDArray[Any]) -> NDArray[np.float64]:
-        return _binary_shares(votes, self.weights_)
+    def _ballots(self, X: Any) -> NDArray[Any]:
+        return with_complements(super()._ballots(X))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -295,11 +290,9 @@ class CqBoostClassifier(BinaryVote):
         return weights
 
 
-def _binary_shares(votes: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of each of two classes, in a vote of voters and their complements."""
-    own, complement = np.split(weights, 2)
-    second = (votes == 1) @ own + (votes == 0) @ complement
-    return np.column_stack([weights.sum() - second, second])
+def with_complements(votes: NDArray[Any]) -> NDArray[Any]:
+    """Return the votes of each voter, then those of its complement; both err on other labels."""
+    return np.hstack([votes, np.where(votes < 0, votes, 1 - votes)])
 
 
 def select_margin(
@@ -323,13 +316,12 @@ def select_margin(
             sample = VoteStatistics.from_votes(votes[train], y[train])
             for index, value in enumerate(grid):
                 try:
-                    shares = _binary_shares(votes[test], learn(sample, float(value)))
+                    weights = learn(sample, float(value))
                 except InfeasibleError:
                     errors[index] = np.inf
                 else:
-                    errors[index] += np.count_nonzero(
-                        (shares[:, 1] > shares[:, 0] + _TIE) != y[test]
-                    )
+                    shares = vote_shares(with_complements(votes[test]), weights, 2)
+                    errors[index] += np.count_nonzero(winners(shares) != y[test])
     for index in np.argsort(errors, kind="stable"):
         try:
             return float(grid[index]), learn(statistics, float(grid[index]))

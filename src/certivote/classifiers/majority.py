@@ -13,6 +13,7 @@ from ..bounds import Bound, bound_at
 from ..certificate import certify
 from ..solvers import MinimizeResult, Solver, minimize
 from ..statistics import VoteStatistics
+from ..voters import codes_of, is_frozen
 from .base import CertifiedVote, _warn_of_copies
 
 __all__ = ["MajorityVoteClassifier"]
@@ -55,8 +56,10 @@ class MajorityVoteClassifier(CertifiedVote):
         How the certification examples are set apart from those that train the voters.
     certify_size : float or int, default=0.5
         The share of the data, or the number of examples, that certify.
-    prior : array-like of shape (n_voters,), default=None
-        A distribution on the voters fixed without looking at part B; uniform if None.
+    prior : array-like of shape (n_voters,) or "learned", default=None
+        A distribution on the voters fixed without looking at part B; uniform if None. "learned":
+        weights learned on part A, for voters that are weak and hardly trained, such as stumps
+        (trees that fit part A without an error have nothing to learn there).
     solver : str or Solver, default="lbfgs"
         How the bound is minimised, by name or as an object with its settings.
     n_voters : int, default=100
@@ -107,7 +110,7 @@ class MajorityVoteClassifier(CertifiedVote):
         delta: float = 0.05,
         certification: str = "split",
         certify_size: float = 0.5,
-        prior: ArrayLike | None = None,
+        prior: ArrayLike | str | None = None,
         solver: str | Solver = "lbfgs",
         n_voters: int = 100,
         random_state: Any = None,
@@ -128,6 +131,34 @@ class MajorityVoteClassifier(CertifiedVote):
 
     def _check_classes(self) -> None:
         check_choice("certification", self.certification, ("split",))
+        if isinstance(self.prior, str) and self.prior != "learned":
+            raise ValueError(
+                f"prior must be 'learned' or one number per voter, got {self.prior!r}."
+            )
+        if isinstance(self.prior, str) and is_frozen(self.voters):
+            raise ValueError(
+                "prior='learned' needs a part A to learn from, which frozen voters do not have: "
+                "give a prior that was learned elsewhere, or None."
+            )
+
+    def _bound(self) -> Bound:
+        # The default stands for none: a bound object has its own.
+        own = isinstance(self.bound, Bound) and self.delta == 0.05
+        return bound_at(self.bound, None if own else self.delta)
+
+    def _learn_prior(self, X: Any, y: NDArray[Any]) -> None:
+        self._prior: ArrayLike | None = None
+        if isinstance(self.prior, str):
+            votes = self._ballots(X)
+            statistics = VoteStatistics.from_votes(votes, codes_of(y, self.classes_))
+            self._prior = minimize("lacasse", statistics, solver=self.solver).weights
+            self._provenance["prior"] = "learned on part A"
+        elif self.prior is not None:
+            self._prior = self.prior
+
+    def _count(self, votes: NDArray[Any], codes: NDArray[Any]) -> VoteStatistics:
+        known = np.arange(len(self.classes_))
+        return self._bound().count(votes, codes, self._prior, classes=known)
 
     def _learn(
         self,
@@ -136,11 +167,9 @@ class MajorityVoteClassifier(CertifiedVote):
         y: NDArray[Any] | None,
         rng: np.random.RandomState,
     ) -> None:
-        # The default stands for none: a bound object has its own.
-        own = isinstance(self.bound, Bound) and self.delta == 0.05
-        bound = bound_at(self.bound, None if own else self.delta)
-        result = minimize(bound, statistics, self.prior, solver=self.solver, random_state=rng)
-        certificate = certify(statistics, weights=result.weights, bound=bound, prior=self.prior)
+        bound, prior = self._bound(), self._prior
+        result = minimize(bound, statistics, prior, solver=self.solver, random_state=rng)
+        certificate = certify(statistics, weights=result.weights, bound=bound, prior=prior)
         self.optimisation_: MinimizeResult = result
         self.statistics_ = statistics
         self.weights_ = certificate.weights.copy()
@@ -186,7 +215,8 @@ class MajorityVoteClassifier(CertifiedVote):
             X, labels = _safe_indexing(X, np.flatnonzero(~known)), labels[~known]
             rows = rows[~known]
         _warn_of_copies(X, rows)
-        statistics = self.statistics_ + self._statistics_of(X, labels)
+        new = self._statistics_of(X, labels, self._bound(), self._prior)
+        statistics = self.statistics_ + new
         self._seen.add(rows)
         added = self._provenance.get("added_samples", 0) + len(rows)
         self._provenance = {**self._provenance, "added_samples": added}

@@ -18,6 +18,7 @@ from .options import (
     Jobs,
     Json,
     NVoters,
+    Prior,
     Quiet,
     Seed,
     Target,
@@ -92,6 +93,7 @@ def certify(
         ),
     ] = None,
     n_voters: NVoters = None,
+    prior: Prior = "uniform",
     certify_size: Annotated[
         float | None,
         typer.Option(
@@ -134,6 +136,10 @@ def certify(
         for option, value in training.items():
             if value is not None:
                 raise ValueError(f"{option} is for training: with --model nothing is trained.")
+        if prior == "learned":
+            raise ValueError(
+                "--prior learned needs training rows: with --model nothing is trained."
+            )
     result = certify_data(
         Request(
             data=data or data_option or "breast-cancer",
@@ -145,6 +151,7 @@ def certify(
             constant=constant,
             voters=voters or "trees",
             n_voters=n_voters,
+            prior=prior,
             certify_size=0.5 if certify_size is None else certify_size,
             model=model,
             seed=seed,
@@ -266,6 +273,7 @@ def compare(
     ] = False,
     voters: VoterKind = "trees",
     n_voters: NVoters = None,
+    prior: Prior = "uniform",
     certify_size: CertifySize = 0.5,
     test_size: Annotated[
         float,
@@ -290,6 +298,7 @@ def compare(
         table,
         voters,
         n_voters,
+        prior,
         delta,
         constant,
         share_delta,

@@ -16,6 +16,7 @@ from .data import Table, read_table
 from .models import (
     category_names,
     check_classes,
+    check_prior_option,
     feature_names,
     frozen,
     is_vote,
@@ -42,6 +43,7 @@ class Request:
     constant: str
     voters: str
     n_voters: int | None
+    prior: str
     certify_size: float
     model: Path | None
     seed: int
@@ -66,6 +68,7 @@ def certify_data(request: Request) -> dict[str, Any]:
     """
     clock = Stopwatch()
     bound = make_bound(request.bound, request.delta, request.constant)
+    check_prior_option(request.prior)
     model: Any = None if request.model is None else load_model(request.model, request.quiet)
     names = None if model is None else feature_names(model)
     table = read_table(
@@ -138,6 +141,7 @@ def _fit(request: Request, bound: Any, model: Any, table: Table) -> MajorityVote
     vote = MajorityVoteClassifier(
         voters=voters,
         bound=bound,
+        prior=None if request.prior == "uniform" else request.prior,
         certify_size=request.certify_size,
         random_state=request.seed,
         n_jobs=request.jobs,

@@ -21,9 +21,11 @@ from ..classifiers import (
     MajorityVoteClassifier,
     MinCqClassifier,
 )
+from ..solvers import minimize
+from ..statistics import VoteStatistics
 from ..voters import PredictionTable, codes_of, fit_voters
 from .data import Table
-from .models import make_bound, make_voters
+from .models import check_prior_option, make_bound, make_voters
 from .output import print_table, say, write_folder
 
 __all__ = ["compare_data", "print_comparison"]
@@ -40,6 +42,7 @@ def compare_data(
     table: Table,
     kind: str,
     n_voters: int | None,
+    prior: str,
     delta: float,
     constant: str,
     share_delta: bool,
@@ -55,7 +58,7 @@ def compare_data(
     ----------
     table : Table
         The data.
-    kind, n_voters, delta, constant, certify_size, seed, jobs
+    kind, n_voters, prior, delta, constant, certify_size, seed, jobs
         The options of the command.
     share_delta : bool
         Whether to share delta out evenly, so that all certificates hold at once.
@@ -74,6 +77,12 @@ def compare_data(
     voters = fit_voters(
         make_voters(kind, n_voters, jobs), X_a, y_a, random_state=rng, n_jobs=jobs, verbose=verbose
     )
+    check_prior_option(prior)
+    weights = None
+    if prior == "learned":
+        votes_a = voters.votes(X_a, classes, n_jobs=jobs, verbose=verbose)
+        sample = VoteStatistics.from_votes(votes_a, codes_of(y_a, classes))
+        weights = minimize("lacasse", sample).weights
     votes, votes_test = (
         voters.votes(X, classes, n_jobs=jobs, verbose=verbose) for X in (X_b, X_test)
     )
@@ -92,7 +101,7 @@ def compare_data(
     with progress_bar("learning", len(names), verbose) as advance:
         for name in names:
             try:
-                vote = _learner(name, own, constant).fit(votes, codes)
+                vote = _learner(name, own, constant, weights).fit(votes, codes)
             except (ValueError, RuntimeError) as error:
                 warnings.warn(f"{name} is left out: {error}", stacklevel=2)
                 advance()
@@ -116,12 +125,14 @@ def compare_data(
     }
 
 
-def _learner(name: str, delta: float, constant: str) -> Any:
+def _learner(name: str, delta: float, constant: str, prior: NDArray[np.float64] | None) -> Any:
     """Return the learner of a row; the votes are its table."""
     if name in _BINARY:
         return _BINARY[name](voters=PredictionTable(), delta=delta)
     bound = make_bound(name, delta, constant)
-    return MajorityVoteClassifier(voters=PredictionTable(), bound=bound, random_state=0)
+    return MajorityVoteClassifier(
+        voters=PredictionTable(), bound=bound, prior=prior, random_state=0
+    )
 
 
 def _parts(

@@ -56,6 +56,18 @@ def make_bound(name: str, delta: float, constant: str) -> Bound:
     return get_bound(name, **{key: value for key, value in settings.items() if key in own})
 
 
+def check_prior_option(prior: str) -> None:
+    """Refuse anything but the two priors that the command line knows.
+
+    Parameters
+    ----------
+    prior : str
+        The option.
+    """
+    if prior not in ("uniform", "learned"):
+        raise ValueError(f"--prior must be uniform or learned, got {prior!r}.")
+
+
 def make_voters(kind: str, n_voters: int | None, n_jobs: int | None) -> Pipeline:
     """Return unfitted voters after a preprocessing: both are fitted on part A only.
 

@@ -3,17 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from ..bounds import MomentBound, get_bound, list_bounds
+from ..bounds import MomentBound, list_moment_bounds
 from ..certificate import Certificate
 from ..planning import samples_needed
 from .models import make_bound
 
 __all__ = ["bounds_of", "joint_error_of", "pilot", "plan"]
-
-
-def moment_bounds() -> list[str]:
-    """Return the bounds that are functions of moments, KL and m."""
-    return [name for name in list_bounds() if isinstance(get_bound(name), MomentBound)]
 
 
 def joint_error_of(gibbs: float, disagreement: float | None, joint_error: float | None) -> float:
@@ -51,7 +46,7 @@ def bounds_of(
     if m < 1:
         raise ValueError(f"-m must be at least 1 example, got {m}.")
     values = {}
-    for name in moment_bounds():
+    for name in list_moment_bounds():
         bound = make_bound(name, delta, constant)
         assert isinstance(bound, MomentBound)
         values[name] = bound.from_moments(gibbs, joint_error, kl, m)
@@ -68,6 +63,11 @@ def pilot(path: Path) -> tuple[float, float, float]:
     """
     certificate = Certificate.from_json(path)
     certificate.verify()
+    if certificate.gibbs_risk is None or certificate.joint_error is None:
+        raise ValueError(
+            f"{path} is by the bound {certificate.bound!r}, which knows no moments to plan with: "
+            "give a pilot by a bound on moments, such as lacasse."
+        )
     return certificate.gibbs_risk, certificate.joint_error, certificate.kl
 
 
@@ -92,12 +92,14 @@ def plan(
         One bound; all if None.
     """
     gibbs, joint_error, kl = moments
-    names = moment_bounds() if bound is None else [bound]
+    names = list_moment_bounds() if bound is None else [bound]
     needed = {}
     for name in names:
         chosen = make_bound(name, delta, constant)
         if not isinstance(chosen, MomentBound):
-            raise ValueError(f"--bound must be one of {', '.join(moment_bounds())}, got {name!r}.")
+            raise ValueError(
+                f"--bound must be one of {', '.join(list_moment_bounds())}, got {name!r}."
+            )
         needed[name] = samples_needed(chosen, target, gibbs, joint_error, kl)
     return {
         "target": target,

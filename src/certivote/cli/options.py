@@ -49,6 +49,13 @@ VoterKind = Annotated[
         "thresholds per column)."
     ),
 ]
+Prior = Annotated[
+    str,
+    typer.Option(
+        help="What the weights start from, fixed before part B is looked at: uniform, or learned "
+        "(on part A: for weak voters such as stumps)."
+    ),
+]
 NVoters = Annotated[int | None, typer.Option(help="The number of trees: 100 if not given.")]
 CertifySize = Annotated[
     float, typer.Option(help="The share of the rows that certify; the others train the voters.")

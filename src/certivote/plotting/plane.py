@@ -109,7 +109,10 @@ class PlaneDisplay:
             return values
 
         excess = bound.confidence_region(certificate.evidence, certificate.kl)
-        observed = certificate.joint_error, certificate.disagreement
+        observed = (
+            float(certificate.evidence["joint_error"]),
+            float(certificate.evidence["disagreement"]),
+        )
         region = region_of(excess, observed[1])
         return cls(
             joint_error=observed[0],

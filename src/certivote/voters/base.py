@@ -7,12 +7,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from .._ballots import codes_of
 from .._progress import progress_bar
 
 __all__ = ["Group", "Voters", "codes_of"]
-
-# Code of a predicted label that is none of the classes: an error wherever it is predicted.
-UNKNOWN = -1
 
 
 class Group(Protocol):
@@ -98,23 +96,3 @@ class Voters(Sequence[Any]):
                 columns += parallel(delayed(ask)(index) for index in range(len(group)))
         narrow = np.min_scalar_type(-max(len(classes), 1))
         return np.stack(columns, axis=1, dtype=narrow, casting="unsafe")
-
-
-def codes_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the index of each label in the sorted classes, −1 where it is none of them.
-
-    Parameters
-    ----------
-    labels : ndarray
-        Any labels.
-    classes : ndarray
-        Sorted labels.
-    """
-    labels = np.asarray(labels)
-    textual = [array.dtype.kind in "US" for array in (labels, classes)]
-    if textual[0] != textual[1] and "O" not in (labels.dtype.kind, classes.dtype.kind):
-        raise ValueError(
-            f"the voters predict labels of {labels.dtype}, but y has labels of {classes.dtype}."
-        )
-    index = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    return np.where(classes[index] == labels, index, UNKNOWN)

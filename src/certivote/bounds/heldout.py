@@ -1,0 +1,185 @@
+"""The test-set bound: the errors of a vote whose weights were fixed before the sample."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainccinv
+
+from .._validation import check_count, check_delta, check_distribution
+from ..statistics import VoteStatistics
+from .base import Bound, round_up
+
+__all__ = ["HeldoutBound", "clopper_pearson"]
+
+
+def clopper_pearson(errors: int, n_samples: int, delta: float = 0.05) -> float:
+    """Return an upper limit of the probability of an error, from independent trials, rounded up.
+
+    Parameters
+    ----------
+    errors : int
+        k, the number of errors.
+    n_samples : int
+        m, the number of trials.
+    delta : float, default=0.05
+        The probability that the limit may be too small, in (0, 1).
+
+    Returns
+    -------
+    float
+        The x at which at most k errors in m trials have probability `delta`; 1 if all are errors.
+
+    References
+    ----------
+    C. Clopper and E. Pearson, Biometrika 26, 1934; J. Langford, "Tutorial on Practical Prediction
+    Theory for Classification", JMLR 6, 2005.
+
+    Examples
+    --------
+    >>> from certivote import format_up
+    >>> from certivote.bounds import clopper_pearson
+    >>> format_up(clopper_pearson(5, 100))
+    '0.1023'
+    """
+    check_delta(delta)
+    m, k = check_count("n_samples", n_samples), _check_errors(errors, n_samples)
+    if k == m:
+        return 1.0
+    return round_up(float(betainccinv(k + 1.0, float(m - k), delta)))
+
+
+def _check_errors(errors: object, n_samples: int) -> int:
+    if isinstance(errors, bool) or not isinstance(errors, int | np.integer):
+        raise ValueError(f"errors must be a whole number, got {errors!r}.")
+    if not 0 <= errors <= n_samples:
+        raise ValueError(f"errors must be between 0 and n_samples = {n_samples}, got {errors!r}.")
+    return int(errors)
+
+
+class HeldoutBound(Bound):
+    """``Beta⁻¹(1−δ/M; k+1, m−k)`` for one of M votes that were fixed before the sample.
+
+    The number k of errors of such a vote is binomial, and nothing that uses k only is tighter. It
+    says nothing (its value is 1) about any other weights: those that were learned from the same
+    sample need a bound that holds for all weights at once.
+
+    Parameters
+    ----------
+    delta : float, default=0.05
+        The probability that the certificate may fail, in (0, 1).
+    candidates : array-like of shape (M, n), default=None
+        The weights of the votes of which the best is certified, fixed without looking at the
+        sample; if None, the prior is the only one.
+
+    References
+    ----------
+    C. Clopper and E. Pearson, Biometrika 26, 1934; J. Langford, "Tutorial on Practical Prediction
+    Theory for Classification", JMLR 6, 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from certivote import certify
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(2, size=2000)
+    >>> votes = np.where(rng.random((2000, 15)) < 0.2, 1 - y[:, None], y[:, None])
+    >>> certify(votes, y, bound="heldout")
+    Certificate(risk_bound≤0.0091, confidence=95%, bound='heldout', n_samples=2000, n_voters=15)
+    """
+
+    name = "heldout"
+    formula = "Beta⁻¹(1−δ/M; k+1, m−k)"
+    reference = "Clopper & Pearson, Biometrika 1934; Langford, JMLR 2005"
+    needs = frozenset({"vote errors"})
+    weights_assumption = (
+        "The weights were fixed without looking at the certification examples: they are the prior, "
+        "or one of the candidates."
+    )
+
+    def __init__(self, delta: float = 0.05, candidates: ArrayLike | None = None) -> None:
+        self.delta = delta
+        self.candidates = candidates
+
+    def _check_parameters(self) -> None:
+        check_delta(self.delta)
+        if self.candidates is not None and np.ndim(self.candidates) != 2:
+            raise ValueError(
+                "candidates must be a table with one row of weights per vote, got "
+                f"{np.ndim(self.candidates)} dimension(s)."
+            )
+
+    def members(self) -> tuple[Bound, ...]:
+        """Return none: there is nothing to descend."""
+        return ()
+
+    def _candidates(self, p: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        if self.candidates is None:
+            return [p]
+        rows = np.asarray(self.candidates)
+        return [check_distribution(f"candidates[{i}]", row, p.size) for i, row in enumerate(rows)]
+
+    def check_weights(self, weights: NDArray[np.float64], prior: NDArray[np.float64]) -> None:
+        """Refuse weights that are none of the votes fixed in advance.
+
+        Parameters
+        ----------
+        weights, prior : ndarray of shape (n,)
+            Two distributions on the voters.
+        """
+        if not any(np.array_equal(weights, fixed) for fixed in self._candidates(prior)):
+            raise ValueError(
+                "weights must be the prior, or one of the candidates, for the bound 'heldout': it "
+                "holds for a vote that was fixed without looking at these examples. If these "
+                "weights were, pass them as prior too; if they were learned from these examples, "
+                "use another bound."
+            )
+
+    def _limit(self, errors: int, m: int, p: NDArray[np.float64]) -> float:
+        return clopper_pearson(errors, m, self.delta / len(self._candidates(p)))
+
+    def _value_and_gradient(
+        self, statistics: VoteStatistics, q: NDArray[np.float64], p: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        value = 1.0
+        if any(np.array_equal(q, fixed) for fixed in self._candidates(p)):
+            value = self._limit(statistics.vote_errors(q), statistics.n_samples, p)
+        return value, np.zeros_like(q)
+
+    def evidence(
+        self, statistics: VoteStatistics, weights: ArrayLike, prior: ArrayLike | None = None
+    ) -> dict[str, Any]:
+        """Return the errors of the vote and the size of the sample.
+
+        Parameters
+        ----------
+        statistics, weights, prior
+            As in `value`.
+        """
+        q, p = self._check(statistics, weights, prior)
+        self.check_weights(q, p)
+        return {"vote_errors": statistics.vote_errors(q), "vote_size": statistics.n_samples}
+
+    def from_evidence(
+        self, evidence: Mapping[str, Any], weights: ArrayLike, prior: ArrayLike
+    ) -> float:
+        """Return the certificate from the errors and the size.
+
+        Parameters
+        ----------
+        evidence : mapping
+            What `evidence` returned.
+        weights, prior : array-like of shape (n,)
+            Two distributions on the voters.
+        """
+        self._check_parameters()
+        if set(evidence) != {"vote_errors", "vote_size"}:
+            raise ValueError(
+                f"evidence must be vote_errors and vote_size, got {', '.join(sorted(evidence))}."
+            )
+        n = np.size(weights)
+        q, p = check_distribution("weights", weights, n), check_distribution("prior", prior, n)
+        self.check_weights(q, p)
+        m = check_count("vote_size", evidence["vote_size"])
+        return self._limit(_check_errors(evidence["vote_errors"], m), m, p)

@@ -1,0 +1,255 @@
+"""The test-set bound, against mpmath and scikit-learn's own predictions."""
+
+import json
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.stats import binom, binomtest
+from sklearn.datasets import load_digits
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+
+from certivote import (
+    Certificate,
+    CertificateError,
+    MajorityVoteClassifier,
+    VoteStatistics,
+    certify,
+    minimize,
+)
+from certivote.bounds import HeldoutBound, clopper_pearson, get_bound
+
+
+def make_votes(m=600, n=7, error=0.2, k=2, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(k, size=m)
+    wrong = rng.random((m, n)) < error * rng.uniform(0.5, 1.5, size=n)
+    return np.where(wrong, rng.integers(k, size=(m, n)), y[:, None]), y
+
+
+# --- the limit ---
+
+LIMITS = [
+    (k, m, delta)
+    for m in (1, 2, 10, 163, 15_081, 10**6, 10**9)
+    for k in sorted({0, 1, m // 100, m // 7, m // 2, m - 1} - {m})
+    for delta in (0.05, 0.045, 1e-6, 1e-30, 0.9)
+]
+
+
+def tail(k, m, x):
+    """The probability of at most k errors in m trials, in fifty digits."""
+    with mpmath.workdps(50):
+        return mpmath.betainc(m - k, k + 1, 0, 1 - mpmath.mpf(x), regularized=True)
+
+
+@pytest.mark.parametrize(("k", "m", "delta"), [case for case in LIMITS if case[1] <= 20_000])
+def test_the_limit_is_never_too_small_nor_much_too_large(k, m, delta):
+    limit = clopper_pearson(k, m, delta)
+    assert 0.0 < limit <= 1.0
+    assert limit == 1.0 or tail(k, m, limit) <= delta
+    assert tail(k, m, limit - 1e-11 * (1 + limit)) >= delta
+
+
+@pytest.mark.parametrize(("k", "m", "delta"), [case for case in LIMITS if case[2] >= 1e-6])
+def test_the_limit_is_that_of_scipy(k, m, delta):
+    interval = binomtest(k, m, alternative="less").proportion_ci(1 - delta, method="exact")
+    assert clopper_pearson(k, m, delta) == pytest.approx(interval.high, rel=1e-7, abs=1e-11)
+
+
+def test_the_limit_of_no_errors_is_a_closed_form():
+    for m in (1, 5, 1000):
+        assert clopper_pearson(0, m, 0.05) == pytest.approx(1 - 0.05 ** (1 / m), rel=1e-9)
+
+
+def test_the_limit_fails_as_often_as_it_says():
+    """Exactly: the probabilities of all outcomes at which it is below the truth."""
+    for m in (1, 7, 40):
+        limits = np.array([clopper_pearson(k, m, 0.1) for k in range(m + 1)])
+        for p in np.linspace(0.01, 0.99, 99):
+            assert binom.pmf(np.flatnonzero(limits < p), m, p).sum() <= 0.1
+
+
+@pytest.mark.parametrize("errors", [-1, 11, 2.5, True, "3", None])
+def test_errors_that_cannot_be(errors):
+    with pytest.raises(ValueError, match="errors must be"):
+        clopper_pearson(errors, 10)
+
+
+def test_a_delta_that_cannot_be():
+    for delta in (0.0, 1.0, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="delta"):
+            clopper_pearson(1, 10, delta)
+
+
+def test_a_sample_that_cannot_be():
+    with pytest.raises(ValueError, match="n_samples"):
+        clopper_pearson(0, 0)
+
+
+# --- the bound ---
+
+
+def test_the_prior_vote_is_tested_and_nothing_else_is_said():
+    votes, y = make_votes()
+    uniform = np.full(7, 1 / 7)
+    other = np.array([0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1])
+    statistics = VoteStatistics.from_votes(votes, y, tested=[uniform, other])
+    bound = HeldoutBound()
+    majority = np.where((votes == 1).sum(axis=1) > 3, 1, 0)
+    expected = clopper_pearson(int(np.sum(majority != y)), len(y), 0.05)
+    assert bound.value(statistics, uniform) == expected
+    assert bound.value(statistics, other) == 1.0
+    assert bound.value(statistics, other, prior=other) < 1.0
+    assert not np.any(bound.value_and_gradient(statistics, uniform)[1])
+
+
+def test_the_best_of_several_votes_pays_for_their_number():
+    votes, y = make_votes(seed=3)
+    candidates = np.random.default_rng(0).dirichlet(np.ones(7), size=5)
+    bound = HeldoutBound(delta=0.05, candidates=candidates)
+    certificate = certify(votes, y, bound=bound)
+    errors = []
+    for weights in candidates:
+        second = (votes == 1) @ weights
+        errors.append(int(np.sum((second > 0.5) != y)))
+    assert certificate.weights.tolist() == candidates[int(np.argmin(errors))].tolist()
+    assert certificate.risk_bound == clopper_pearson(min(errors), len(y), 0.05 / 5)
+    certificate.verify(votes, y)
+    again = Certificate.from_dict(json.loads(certificate.to_json()))
+    again.verify(votes, y)
+
+
+def test_other_weights_are_refused_by_name():
+    votes, y = make_votes()
+    weights = np.array([0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1])
+    with pytest.raises(ValueError, match="weights must be the prior, or one of the candidates"):
+        certify(votes, y, weights=weights, bound="heldout")
+    fixed = certify(votes, y, weights=weights, prior=weights, bound="heldout")
+    assert any("were fixed without looking" in text for text in fixed.assumptions)
+    assert "learned from the certification examples in any way" not in str(fixed)
+
+
+@pytest.mark.parametrize("bound", ["heldout", "lacasse", HeldoutBound()])
+def test_weights_learned_on_the_same_sample_are_no_prior(bound):
+    votes, y = make_votes(seed=5)
+    learned = certify(votes, y, bound="tandem").weights
+    with pytest.raises(ValueError, match="prior must be fixed without looking at these examples"):
+        certify(votes, y, weights=learned, prior=learned, bound=bound)
+    statistics = VoteStatistics.from_votes(votes, y, keep_rows=True)
+    found = minimize("gibbs", statistics).weights
+    with pytest.raises(ValueError, match="prior must be fixed"):
+        certify(statistics, weights=found, prior=found, bound=bound)
+    with pytest.raises(ValueError, match="a vote to test must be fixed"):
+        certify(statistics, bound=HeldoutBound(candidates=[np.full(7, 1 / 7), found]))
+    votes_new, y_new = make_votes(seed=6)
+    certify(votes_new, y_new, weights=learned, prior=learned, bound=bound).verify(votes_new, y_new)
+
+
+def test_from_losses_alone_a_tie_counts_as_an_error():
+    losses = np.array([[0, 1], [0, 0], [1, 1]] * 10)
+    statistics = VoteStatistics.from_losses(losses, keep_rows=True)
+    assert HeldoutBound().value(statistics, [0.5, 0.5]) == clopper_pearson(20, 30)
+    with pytest.raises(ValueError, match="vote errors"):
+        HeldoutBound().value(VoteStatistics.from_losses(losses), [0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("candidates", "message"),
+    [
+        ([0.5, 0.5], "candidates must be a table"),
+        ([[0.5, 0.6]], r"candidates\[0\] must sum to 1"),
+        ([[0.5, 0.5], [1.5, -0.5]], r"candidates\[1\] must be non-negative"),
+        ([[1.0]], r"candidates\[0\] must have shape"),
+    ],
+)
+def test_candidates_that_cannot_be(candidates, message):
+    votes, y = make_votes(n=2)
+    with pytest.raises(ValueError, match=message):
+        certify(votes, y, bound=HeldoutBound(candidates=candidates))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "message"),
+    [
+        ({"vote_errors": 3}, "evidence must be vote_errors and vote_size"),
+        ({"vote_errors": 3, "vote_size": 9, "more": 1}, "evidence must be"),
+        ({"vote_errors": 3.5, "vote_size": 9}, "errors must be a whole number"),
+        ({"vote_errors": 10, "vote_size": 9}, "errors must be between"),
+        ({"vote_errors": 0, "vote_size": 0}, "vote_size"),
+    ],
+)
+def test_evidence_that_cannot_be(evidence, message):
+    with pytest.raises(ValueError, match=message):
+        HeldoutBound().from_evidence(evidence, [0.5, 0.5], [0.5, 0.5])
+
+
+# --- plain predictions ---
+
+
+def test_predictions_of_any_classifier():
+    X, y = load_digits(return_X_y=True)
+    forest = RandomForestClassifier(30, random_state=0).fit(X[:900], y[:900])
+    predicted = forest.predict(X[900:])
+    certificate = certify(predicted, y[900:])
+    errors = int(np.sum(predicted != y[900:]))
+    assert certificate.bound == "heldout"
+    assert certificate.n_voters == 1
+    assert certificate.risk_bound == clopper_pearson(errors, len(predicted))
+    assert certificate.evidence == {"vote_errors": errors, "vote_size": len(predicted)}
+    assert certificate.gibbs_risk is None
+    certificate.verify(predicted, y[900:])
+    with pytest.raises(CertificateError, match="not those that were certified"):
+        certificate.verify(y[900:], y[900:])
+    texts = predicted.astype(str).tolist()
+    assert certify(texts, y[900:].astype(str)).risk_bound == certificate.risk_bound
+
+
+def test_predictions_and_labels_must_match():
+    with pytest.raises(ValueError, match="same number of rows"):
+        certify([1, 0, 1], [1, 0])
+    with pytest.raises(ValueError, match="y must be the true labels"):
+        certify([1, 0, 1])
+
+
+# --- the classifier ---
+
+
+@pytest.mark.parametrize("k", [2, 10])
+def test_the_errors_are_those_of_predict_itself(k):
+    """Eight voters and many classes: ties everywhere."""
+    X, y = load_digits(return_X_y=True)
+    y = y % k
+    forest = RandomForestClassifier(8, max_depth=4, random_state=0).fit(X[:600], y[:600])
+    vote = MajorityVoteClassifier(voters=FrozenEstimator(forest), bound="heldout")
+    vote.fit(X[600:], y[600:])
+    errors = int(np.sum(vote.predict(X[600:]) != y[600:]))
+    assert vote.certificate_.evidence["vote_errors"] == errors
+    assert vote.certificate_.risk_bound == clopper_pearson(errors, len(X) - 600)
+    assert np.all(vote.weights_ == 1 / 8)
+    vote.verify(X[600:], y[600:])
+
+
+def test_a_finished_vote_on_new_data():
+    X, y = load_digits(return_X_y=True)
+    vote = MajorityVoteClassifier(n_voters=9, random_state=0).fit(X[:900], y[:900])
+    certificate = vote.certify(X[900:], y[900:], bound="heldout")
+    errors = int(np.sum(vote.predict(X[900:]) != y[900:]))
+    assert certificate.evidence == {"vote_errors": errors, "vote_size": len(X) - 900}
+    assert np.array_equal(certificate.weights, vote.weights_)
+    vote.verify(X[900:], y[900:], certificate)
+
+
+def test_more_data_adds_up():
+    X, y = load_digits(return_X_y=True)
+    settings = {"n_voters": 9, "random_state": 0, "bound": "heldout"}
+    vote = MajorityVoteClassifier(**settings).fit(X[:900], y[:900])
+    before = vote.certificate_.evidence["vote_errors"]
+    vote.partial_fit(X[900:], y[900:])
+    new = int(np.sum(vote.predict(X[900:]) != y[900:]))
+    assert vote.certificate_.evidence == {"vote_errors": before + new, "vote_size": 450 + 897}
+
+
+def test_the_name_is_known():
+    assert get_bound("heldout", delta=0.1).delta == 0.1
