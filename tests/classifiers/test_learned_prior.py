@@ -6,8 +6,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
-from certivote import MajorityVoteClassifier, VoteStatistics, minimize
+from certivote import MajorityVoteClassifier, VoteStatistics
 from certivote.bounds import clopper_pearson
+from certivote.learners import logistic
 
 X, Y = load_breast_cancer(return_X_y=True)
 
@@ -25,10 +26,10 @@ def parts(vote):
     return order[:-size], order[-size:]
 
 
-def test_the_prior_minimises_lacasse_on_part_a(vote):
+def test_the_prior_is_learned_on_part_a_alone(vote):
     part_a, _ = parts(vote)
     losses = np.column_stack([voter.predict(X[part_a]) != Y[part_a] for voter in vote.voters_])
-    expected = minimize("lacasse", VoteStatistics.from_losses(losses)).weights
+    expected = logistic(VoteStatistics.from_losses(losses, keep_rows=True))
     np.testing.assert_allclose(vote.certificate_.prior, expected, atol=1e-9)
     assert vote.certificate_.provenance["prior"] == "learned on part A"
 
@@ -65,6 +66,12 @@ def test_other_bounds_pay_for_the_distance_from_it():
     far = MajorityVoteClassifier(**settings).fit(X, Y).certificate_
     assert near.kl < far.kl
     assert near.risk_bound < far.risk_bound
+
+
+def test_trees_that_fit_part_a_stay_equal():
+    """There is nothing to learn from voters without an error."""
+    trees = MajorityVoteClassifier(bound="heldout", prior="learned", n_voters=11, random_state=0)
+    np.testing.assert_allclose(trees.fit(X, Y).weights_, 1 / 11, rtol=1e-12)
 
 
 def test_bad_priors_are_refused():

@@ -11,6 +11,7 @@ from .._fingerprints import row_fingerprints
 from .._validation import check_choice
 from ..bounds import Bound, bound_at
 from ..certificate import certify
+from ..learners import logistic
 from ..solvers import MinimizeResult, Solver, minimize
 from ..statistics import VoteStatistics
 from ..voters import codes_of, is_frozen
@@ -58,8 +59,8 @@ class MajorityVoteClassifier(CertifiedVote):
         The share of the data, or the number of examples, that certify.
     prior : array-like of shape (n_voters,) or "learned", default=None
         A distribution on the voters fixed without looking at part B; uniform if None. "learned":
-        weights learned on part A, for voters that are weak and hardly trained, such as stumps
-        (trees that fit part A without an error have nothing to learn there).
+        weights learned on part A by logistic regression, for voters that are weak and hardly
+        trained, such as stumps (trees that fit part A without an error get equal weights).
     solver : str or Solver, default="lbfgs"
         How the bound is minimised, by name or as an object with its settings.
     n_voters : int, default=100
@@ -150,8 +151,8 @@ class MajorityVoteClassifier(CertifiedVote):
         self._prior: ArrayLike | None = None
         if isinstance(self.prior, str):
             votes = self._ballots(X)
-            statistics = VoteStatistics.from_votes(votes, codes_of(y, self.classes_))
-            self._prior = minimize("lacasse", statistics, solver=self.solver).weights
+            codes = codes_of(y, self.classes_)
+            self._prior = logistic(VoteStatistics.from_votes(votes, codes, keep_rows=True))
             self._provenance["prior"] = "learned on part A"
         elif self.prior is not None:
             self._prior = self.prior

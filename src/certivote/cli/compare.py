@@ -21,7 +21,7 @@ from ..classifiers import (
     MajorityVoteClassifier,
     MinCqClassifier,
 )
-from ..solvers import minimize
+from ..learners import logistic
 from ..statistics import VoteStatistics
 from ..voters import PredictionTable, codes_of, fit_voters
 from .data import Table
@@ -81,8 +81,8 @@ def compare_data(
     weights = None
     if prior == "learned":
         votes_a = voters.votes(X_a, classes, n_jobs=jobs, verbose=verbose)
-        sample = VoteStatistics.from_votes(votes_a, codes_of(y_a, classes))
-        weights = minimize("lacasse", sample).weights
+        codes_a = codes_of(y_a, classes)
+        weights = logistic(VoteStatistics.from_votes(votes_a, codes_a, keep_rows=True))
     votes, votes_test = (
         voters.votes(X, classes, n_jobs=jobs, verbose=verbose) for X in (X_b, X_test)
     )

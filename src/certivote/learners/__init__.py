@@ -1,9 +1,10 @@
-"""Learners that minimise the empirical C-bound: weights without a bound of their own."""
+"""Learners of weights without a bound of their own: the empirical C-bound, logistic regression."""
 
 from ._qp import InfeasibleError
 from .cbboost import cb_boost
 from .complement import Gram, gram, self_complemented
 from .cqboost import cq_boost
+from .logistic import logistic
 from .mincq import min_cq
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "cb_boost",
     "cq_boost",
     "gram",
+    "logistic",
     "min_cq",
     "self_complemented",
 ]

@@ -1,0 +1,52 @@
+"""Logistic regression of the margin, against CVXPY, and where the answer is known."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from certivote import VoteStatistics
+from certivote.learners import logistic
+
+
+def sample(losses):
+    return VoteStatistics.from_losses(losses, keep_rows=True)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("penalty", [0.1, 1.0, 30.0])
+def test_it_is_the_optimum_of_cvxpy(seed, penalty):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 20))
+    losses = rng.random((120, n)) < rng.uniform(0.05, 0.7, size=n)
+    alpha = cp.Variable(n, nonneg=True)
+    margin = (1.0 - 2.0 * losses) @ alpha
+    objective = cp.sum(cp.logistic(-margin)) + penalty / 2 * cp.sum_squares(alpha)
+    cp.Problem(cp.Minimize(objective)).solve(solver="CLARABEL")
+    expected = np.maximum(alpha.value, 0.0)
+    np.testing.assert_allclose(
+        logistic(sample(losses), penalty), expected / expected.sum(), atol=2e-4
+    )
+
+
+def test_voters_without_an_error_are_equal():
+    weights = logistic(sample(np.zeros((50, 7), dtype=int)))
+    np.testing.assert_allclose(weights, 1 / 7, rtol=1e-12)
+
+
+def test_voters_worse_than_chance_get_nothing_and_all_of_them_the_same():
+    losses = np.array([[0, 1, 1], [0, 1, 0], [0, 1, 1]])
+    assert logistic(sample(losses)).tolist() == [1.0, 0.0, 0.0]
+    assert logistic(sample(np.ones((9, 4), dtype=int))).tolist() == [0.25] * 4
+
+
+def test_the_same_bits_again():
+    losses = np.random.default_rng(0).random((3000, 30)) < 0.3
+    assert np.array_equal(logistic(sample(losses)), logistic(sample(losses)))
+
+
+def test_bad_input():
+    losses = np.array([[0, 1], [0, 0]])
+    with pytest.raises(ValueError, match="statistics must have rows"):
+        logistic(VoteStatistics.from_losses(losses))
+    with pytest.raises(ValueError, match="penalty must be a positive number"):
+        logistic(sample(losses), penalty=0.0)
