@@ -113,9 +113,20 @@ class Bound(BaseEstimator, ABC):
         check_delta(self.delta)
         check_choice("constant", self.constant, ("maurer", "exact"))
 
-    def _log_constant(self, m: int) -> float:
-        """Return ``ln c₂(m)``."""
-        return math.log(2.0 * math.sqrt(m) if self.constant == "maurer" else xi(m))
+    def _radius(
+        self, copies: int, kl: float, m: int, share: float = 1.0, outcomes: int = 2
+    ) -> float:
+        """Return ``[copies·KL + ln(c(m)/(share·δ))]/m``: how far one statement lets the truth be.
+
+        Two outcomes have the constant c₂, three ``c₃ = c₂ + m``. One copy of the weights is behind
+        the error of a voter, two behind that of a pair.
+        """
+        published = 2.0 * math.sqrt(m)
+        # ξ is rounded up, and at m = 1 it is 2√m.
+        constant = published if self.constant == "maurer" else min(xi(m), published)
+        if outcomes == 3:
+            constant += m
+        return (copies * kl + math.log(constant) - math.log(share) - math.log(self.delta)) / m
 
     def check_statistics(self, statistics: VoteStatistics) -> None:
         """Refuse statistics that lack what this bound needs, by naming it.

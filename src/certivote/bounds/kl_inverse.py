@@ -31,8 +31,8 @@ class OneMomentBound(MomentBound):
             return moments.gibbs_risk, moments.gibbs_size
         return moments.joint_error, moments.joint_size
 
-    def _complexity(self, kl: float, m: int) -> float:
-        return self.copies * kl + self._log_constant(m) - math.log(self.delta)
+    def _psi(self, kl: float, m: int) -> float:
+        return self._radius(self.copies, kl, m)
 
     def _scaled(self, inverse: Inverse, m: int) -> Evaluation:
         return Evaluation(
@@ -43,16 +43,16 @@ class OneMomentBound(MomentBound):
 
     def _evaluate(self, moments: Moments, kl: float) -> Evaluation:
         a, m = self._moment(moments)
-        return self._scaled(kl_inverse_upper_with_derivatives(a, self._complexity(kl, m) / m), m)
+        return self._scaled(kl_inverse_upper_with_derivatives(a, self._psi(kl, m)), m)
 
     def _evaluate_printed(
         self, moments: Moments, kl: float, settings: PrintedSettings
     ) -> Evaluation:
         a, m = self._moment(moments)
-        return self._scaled(settings.inverse_upper(a, self._complexity(kl, m) / m), m)
+        return self._scaled(settings.inverse_upper(a, self._psi(kl, m)), m)
 
     def relaxed(self, moments: Moments, kl: float, trade_off: float) -> Evaluation:
-        """Return ``scale·(a/(1−λ/2) + complexity/(λ(1−λ/2)m))``, above the bound for any λ.
+        """Return ``scale·(a/(1−λ/2) + ψ/(λ(1−λ/2)))``, above the bound for any λ.
 
         Parameters
         ----------
@@ -65,15 +65,15 @@ class OneMomentBound(MomentBound):
         """
         a, m = self._moment(moments)
         slope = self.scale / (1.0 - trade_off / 2.0)
-        rate = slope / (trade_off * m)
+        rate = slope / trade_off
         return Evaluation(
-            slope * a + rate * self._complexity(kl, m),
-            kl=rate * self.copies,
+            slope * a + rate * self._psi(kl, m),
+            kl=rate * self.copies / m,
             **{self.moment: slope},
         )
 
     def best_trade_off(self, moments: Moments, kl: float) -> float:
-        """Return the λ that makes `relaxed` smallest, ``2/(√(2ma/complexity + 1) + 1)``.
+        """Return the λ that makes `relaxed` smallest, ``2/(√(2a/ψ + 1) + 1)``.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class OneMomentBound(MomentBound):
             The divergence of the weights from the prior.
         """
         a, m = self._moment(moments)
-        return 2.0 / (math.sqrt(2.0 * m * a / self._complexity(kl, m) + 1.0) + 1.0)
+        return 2.0 / (math.sqrt(2.0 * a / self._psi(kl, m) + 1.0) + 1.0)
 
 
 class GibbsBound(OneMomentBound):

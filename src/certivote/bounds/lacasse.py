@@ -6,7 +6,7 @@ from typing import NamedTuple
 from scipy.optimize import brentq
 from scipy.special import rel_entr
 
-from ..divergences import trinomial_kl, xi
+from ..divergences import trinomial_kl
 from ..statistics import Moments
 from .base import Evaluation, MomentBound, Plane, PrintedSettings
 from .oracle import c_bound
@@ -62,14 +62,12 @@ class LacasseBound(MomentBound):
     needs = frozenset({"moments", "joint"})
     oracle_name = "C-bound"
 
-    def _radius(self, moments: Moments, kl: float) -> float:
-        m = moments.joint_size
-        c2 = 2.0 * math.sqrt(m) if self.constant == "maurer" else xi(m)
-        return (2.0 * kl + math.log(c2 + m) - math.log(self.delta)) / m
+    def _kappa(self, moments: Moments, kl: float) -> float:
+        return self._radius(2, kl, moments.joint_size, outcomes=3)
 
     def _evaluate(self, moments: Moments, kl: float) -> Evaluation:
         e, d = moments.joint_error, moments.disagreement
-        kappa = self._radius(moments, kl)
+        kappa = self._kappa(moments, kl)
         if _slack_to_plateau(e, d) <= kappa:
             return Evaluation(1.0)
         value, in_e, in_d, in_kappa = _supremum(e, d, kappa)
@@ -82,7 +80,7 @@ class LacasseBound(MomentBound):
     def _excess(self, moments: Moments, kl: float) -> Plane:
         both, one = moments.joint_error, moments.disagreement
         none = max(0.0, 1.0 - both - one)
-        kappa = self._radius(moments, kl)
+        kappa = self._kappa(moments, kl)
         return lambda e, d: (
             rel_entr(both, e) + rel_entr(one, d) + rel_entr(none, 1.0 - e - d) - kappa
         )
@@ -93,14 +91,14 @@ class LacasseBound(MomentBound):
         if 2.0 * e + d >= 1.0:
             excess = 2.0 * e + d - 1.0
             return Evaluation(
-                1.0 + self._radius(moments, kl) + excess,
+                1.0 + self._kappa(moments, kl) + excess,
                 joint_error=2.0,
                 disagreement=1.0,
                 kl=in_kl,
             )
         slack, rest = _slack_to_plateau(e, d), 1.0 - e - d
         return Evaluation(
-            1.0 + self._radius(moments, kl) - slack,
+            1.0 + self._kappa(moments, kl) - slack,
             joint_error=math.log(rest / e) if e > 0.0 else math.inf,
             disagreement=math.log(2.0 * rest / (1.0 - d)),
             kl=in_kl,
@@ -110,7 +108,7 @@ class LacasseBound(MomentBound):
         self, moments: Moments, kl: float, settings: PrintedSettings
     ) -> Evaluation:
         e, d = moments.joint_error, moments.disagreement
-        kappa = self._radius(moments, kl)
+        kappa = self._kappa(moments, kl)
         worst = _bisect_worst_point(e, d, kappa, settings.tolerance)
         penalty, slope = settings.barrier(2.0 * e + d - 1.0)
         reward, pull = settings.barrier(

@@ -42,11 +42,9 @@ class SplitCBound(MomentBound):
 
     def _rates(self, moments: Moments, kl: float) -> tuple[float, float]:
         """Return ``ψ_r = [KL + ln(2c₂/δ)]/m`` and ``ψ₂ = [2KL + ln(2c₂/δ)]/m``."""
-        log_share = math.log(2.0 / self.delta)
-        m_r, m_d = moments.gibbs_size, moments.disagreement_size
         return (
-            (kl + self._log_constant(m_r) + log_share) / m_r,
-            (2.0 * kl + self._log_constant(m_d) + log_share) / m_d,
+            self._radius(1, kl, moments.gibbs_size, share=0.5),
+            self._radius(2, kl, moments.disagreement_size, share=0.5),
         )
 
     def _evaluate(self, moments: Moments, kl: float) -> Evaluation:
