@@ -146,8 +146,51 @@ def supremum(e, d, kappa):
     return value
 
 
+def smallest_over_mu(e, low, high):
+    """min over μ of (e − 2μr + μ²)/(½−μ)², r = low for μ ≥ 0 and high for μ < 0.
+
+    In s = 1/(½−μ) it is a quadratic, s²(e−r+¼) − s(1−2r) + 1, on s ≥ 2 and on 0 < s < 2.
+    """
+    quarter, values = mpf(1) / 4, [mpf(1), 4 * e]  # s → 0, and s = 2
+    for r, first, last in ((low, 2, MP.inf), (high, 0, 2)):
+        bend, slope = e - r + quarter, 1 - 2 * r
+        if bend <= 0 and first == 2:
+            raise AssertionError(f"no vote has the moments {e}, {r}")
+        vertex = slope / (2 * bend) if bend > 0 else -1  # bent down, it is smallest at an end
+        if first <= vertex <= last:
+            values.append(1 - slope**2 / (4 * bend))
+    return min(values)
+
+
+_PHI = {j: MP.exp(mpf(4) / 2**j) - mpf(4) / 2**j - 1 for j in range(20)}
+
+
+def bennett_losses(e, d, kl, m, c2, delta):
+    """The smallest bound on the μ-tandem loss over 20 values of γ, for each of 25 of μ."""
+    e, d, kl, c2, delta = map(mpf, (e, d, kl, c2, delta))
+    psi = (2 * kl + MP.log(4 * c2 / delta)) / m
+    largest_e, largest_d = kl_upper(e, psi), kl_upper(max(d, mpf(0)), psi)
+    losses = {}
+    for k in range(25):
+        mu = mpf(1) / 2 - mpf(2) ** (-mpf(k) / 8)
+        loss = (1 - mu) ** 2 * e - mu * (1 - mu) * d + mu**2 * (1 - e - d)
+        variance = (1 - 2 * mu) ** 2 * largest_e + mu**2 * largest_d
+        K = max(1 - mu, 1 - 2 * mu)
+        losses[mu] = loss + min(
+            (phi / K**2 * variance + (2 * kl + MP.log(2 * 500 / delta)) / m) * K * 2**j / 4
+            for j, phi in _PHI.items()
+        )
+    return losses
+
+
+def bennett(e, d, kl, m, c2, delta):
+    """The smallest value over 25·20 points, spelled out."""
+    losses = bennett_losses(e, d, kl, m, c2, delta)
+    return min(loss / (mpf(1) / 2 - mu) ** 2 for mu, loss in losses.items())
+
+
 def from_moments(name, r, e, kl, m, delta, constant):
-    """A bound of THEORY.md §4, at exact moments."""
+    """A bound of THEORY.md §4 and §5, at exact moments."""
     r, e, kl, delta = mpf(r), mpf(e), mpf(kl), mpf(delta)
     d = 2 * (r - e)
     c2 = 2 * MP.sqrt(m) if constant == "maurer" else xi(m)
@@ -157,8 +200,19 @@ def from_moments(name, r, e, kl, m, delta, constant):
         return 4 * kl_upper(e, (2 * kl + MP.log(c2 / delta)) / m)
     if name == "lacasse":
         return supremum(e, d, (2 * kl + MP.log((c2 + m) / delta)) / m)
+    if name == "bennett":
+        return bennett(e, d, kl, m, c2, delta)
+    if name == "splitkl":
+        psi = (2 * kl + MP.log(3 * c2 / delta)) / m
+        both, some = kl_upper(e, psi), kl_upper(min(mpf(1), e + d), psi)
+        one = kl_lower(max(d, mpf(0)), psi)
+        return smallest_over_mu(both, both + one / 2, (both + some) / 2)
     psi_r = (kl + MP.log(2 * c2 / delta)) / m
     psi_d = (2 * kl + MP.log(2 * c2 / delta)) / m
+    if name == "dis":
+        return 4 * kl_upper(r, psi_r) - 2 * kl_lower(max(d, mpf(0)), psi_d)
+    if name == "cantelli":
+        return smallest_over_mu(kl_upper(e, psi_d), kl_lower(r, psi_r), kl_upper(r, psi_r))
     if name == "mcallester":
         r, d = r + MP.sqrt(psi_r / 2), max(mpf(0), d - MP.sqrt(psi_d / 2))
     elif name == "seeger":
@@ -206,6 +260,7 @@ def exact():
         kl_lower=kl_lower,
         xi=xi,
         supremum=supremum,
+        bennett_losses=bennett_losses,
         radius_of_plateau=radius_of_plateau,
         from_moments=from_moments,
         value=value,

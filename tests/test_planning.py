@@ -21,8 +21,11 @@ def oracle(name, r, e):
     """What the bound tends to when moments are known."""
     if name == "gibbs":
         return 2 * r
-    if name == "tandem":
+    if name in ("tandem", "dis"):
         return 4 * e
+    if name == "bennett":
+        grid = [0.5 - 2 ** (-k / 8) for k in range(25)]
+        return min((e - 2 * mu * r + mu**2) / (0.5 - mu) ** 2 for mu in grid)
     return 1 - (1 - 2 * r) ** 2 / (1 - 4 * (r - e))
 
 

@@ -92,15 +92,17 @@ class Moments:
         r, e, d = (values[name] for name in ("gibbs_risk", "joint_error", "disagreement"))
         if e > r:
             raise ValueError(f"joint_error must be at most gibbs_risk, got {e!r} and {r!r}.")
-        if e + d > 1.0 + TIE:
+        if e + d > 1.0 + TIE and values["joint_size"] == values["disagreement_size"]:
             raise ValueError(f"joint_error + disagreement must be at most 1, got {e!r} and {d!r}.")
         none = np.empty(0)
         return cls(**values, gibbs_gradient=none, joint_gradient=none, disagreement_gradient=none)
 
     def check_consistent(self) -> None:
-        """Refuse moments that no vote on one sample can have."""
+        """Refuse moments that no vote can have on one sample, as far as they are of one sample."""
         r, e, d = self.gibbs_risk, self.joint_error, self.disagreement
-        if abs(e + 0.5 * d - r) > _INCONSISTENCY:
+        if self.gibbs_size != self.joint_size:
+            return
+        if self.disagreement_size == self.joint_size and abs(e + 0.5 * d - r) > _INCONSISTENCY:
             raise ValueError(
                 f"gibbs_risk must be joint_error + disagreement/2, got {r!r}, {e!r} and {d!r}."
             )

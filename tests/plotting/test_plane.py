@@ -31,7 +31,10 @@ def level_of(name, e, d):
     r = e + d / 2
     if name == "gibbs":
         return 2 * r
-    return 4 * e if name == "tandem" else 1 - (1 - 2 * r) ** 2 / (1 - 2 * d)
+    if name == "bennett":
+        grid = [0.5 - 2 ** (-k / 8) for k in range(25)]
+        return np.min([(e - 2 * mu * r + mu**2) / (0.5 - mu) ** 2 for mu in grid], axis=0)
+    return 4 * e if name in ("tandem", "dis") else 1 - (1 - 2 * r) ** 2 / (1 - 2 * d)
 
 
 @every_bound
@@ -69,7 +72,7 @@ def test_level_lines_are_labelled_with_their_level(name, certificate_at, ax):
 
 @every_bound
 def test_lines_of_the_certificate_of_nothing_and_of_all_votes(name, certificate_at, ax):
-    certificate = certificate_at(name, 0.12, 0.06, 0.1, 60)
+    certificate = certificate_at(name, 0.12, 0.06, 0.1, 200 if name in ("dis", "bennett") else 60)
     assert certificate.risk_bound < 1
     PlaneDisplay.from_certificate(certificate, ax=ax)
     e, d = drawn(ax, "= certificate$").get_xydata().T
@@ -78,7 +81,9 @@ def test_lines_of_the_certificate_of_nothing_and_of_all_votes(name, certificate_
     vacuous = drawn(ax, "^vacuous beyond")
     if vacuous is not None:
         e, d = vacuous.get_xydata().T
-        at = e if name == "tandem" else (e + d / 2) / 2
+        at = e if name in ("tandem", "dis") else (e + d / 2) / 2
+        if name == "bennett":
+            at = level_of(name, e, d) / 4
         assert at[~np.isnan(at)] == pytest.approx(0.25, abs=1e-4)
     e, d = drawn(ax, "^no vote").get_xydata().T
     assert e == pytest.approx((e + d / 2) ** 2, abs=1e-12)  # the variance of W is 0

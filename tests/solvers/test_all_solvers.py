@@ -284,6 +284,10 @@ WDBC = {
     "mcallester": 0.7254,
     "gibbs": 0.3617,
     "tandem": 0.5046,
+    "dis": 0.7323,
+    "cantelli": 0.5068,
+    "splitkl": 0.5188,
+    "bennett": 0.7308,
 }
 
 

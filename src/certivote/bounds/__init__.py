@@ -3,20 +3,26 @@
 from typing import Any
 
 from .base import Bound, MomentBound
+from .bennett import BennettBound
+from .cantelli import CantelliBound, SplitKLBound
 from .heldout import HeldoutBound, clopper_pearson
 from .kl_inverse import GibbsBound, TandemBound
 from .lacasse import LacasseBound
 from .oracle import c_bound, first_order_bound, second_order_bound
-from .split_c_bound import McAllesterBound, SeegerBound
+from .split_c_bound import DisBound, McAllesterBound, SeegerBound
 
 __all__ = [
+    "BennettBound",
     "Bound",
+    "CantelliBound",
+    "DisBound",
     "GibbsBound",
     "HeldoutBound",
     "LacasseBound",
     "McAllesterBound",
     "MomentBound",
     "SeegerBound",
+    "SplitKLBound",
     "TandemBound",
     "bound_at",
     "c_bound",
@@ -37,6 +43,10 @@ _BOUNDS: dict[str, type[Bound]] = {
         LacasseBound,
         GibbsBound,
         TandemBound,
+        DisBound,
+        CantelliBound,
+        SplitKLBound,
+        BennettBound,
         HeldoutBound,
     )
 }
@@ -48,8 +58,8 @@ def list_bounds() -> list[str]:
     Examples
     --------
     >>> from certivote.bounds import list_bounds
-    >>> list_bounds()
-    ['mcallester', 'seeger', 'lacasse', 'gibbs', 'tandem', 'heldout']
+    >>> print(*list_bounds())
+    mcallester seeger lacasse gibbs tandem dis cantelli splitkl bennett heldout
     """
     return list(_BOUNDS)
 
@@ -60,8 +70,8 @@ def list_moment_bounds() -> list[str]:
     Examples
     --------
     >>> from certivote.bounds import list_moment_bounds
-    >>> list_moment_bounds()
-    ['mcallester', 'seeger', 'lacasse', 'gibbs', 'tandem']
+    >>> print(*list_moment_bounds())
+    mcallester seeger lacasse gibbs tandem dis cantelli splitkl bennett
     """
     return [name for name, bound in _BOUNDS.items() if issubclass(bound, MomentBound)]
 

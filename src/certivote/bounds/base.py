@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,12 +20,16 @@ __all__ = [
     "Plane",
     "PrintedSettings",
     "chain_rule",
+    "combine",
     "kl_and_log_ratio",
     "round_up",
+    "statement",
 ]
 
 # A function of arrays e and d.
 Plane = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+
+Moment = Literal["gibbs_risk", "joint_error", "disagreement"]
 
 # The rounding of moments, KL and a few dozen operations stays below this.
 _SLACK = 2e-12
@@ -59,6 +63,37 @@ class Evaluation(NamedTuple):
     joint_error: float = 0.0
     disagreement: float = 0.0
     kl: float = 0.0
+
+
+def combine(value: float, *terms: tuple[float, Evaluation]) -> Evaluation:
+    """Return a value whose derivatives are a weighted sum of those of its terms.
+
+    Parameters
+    ----------
+    value : float
+        The value.
+    *terms : tuple of float and Evaluation
+        Its derivative in each term, and the term.
+    """
+    # A derivative may be infinite, but not where nothing depends on it.
+    terms = tuple(term for term in terms if term[0] != 0.0)
+    return Evaluation(value, *(sum(slope * term[i] for slope, term in terms) for i in (1, 2, 3, 4)))
+
+
+def statement(inverse: Inverse, copies: int, m: int, *moments: Moment) -> Evaluation:
+    """Return an inverse of kl at a sum of moments as a function of these moments and KL.
+
+    Parameters
+    ----------
+    inverse : Inverse
+        The value, and its derivatives in the frequency and in the radius.
+    copies, m : int
+        The copies of KL in the radius, and the size of the sample.
+    *moments : {"gibbs_risk", "joint_error", "disagreement"}
+        Whose sum is the frequency.
+    """
+    partials = dict.fromkeys(moments, inverse.frequency)
+    return Evaluation(inverse.value, kl=copies * inverse.psi / m, **partials)
 
 
 class PrintedSettings(Protocol):
@@ -410,7 +445,10 @@ class MomentBound(Bound):
         return self._from_moments(moments, kl_divergence(weights, prior))
 
     def confidence_region(self, evidence: Mapping[str, Any], kl: float) -> Plane:
-        """Return which true (e, d) the evidence allows: the value is the worst oracle bound there.
+        """Return which true (e, d) the evidence allows: the value covers the oracle bound there.
+
+        It is the worst oracle bound of the region, but for bounds that do not use all that their
+        statements say.
 
         Parameters
         ----------

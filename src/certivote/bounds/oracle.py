@@ -3,7 +3,9 @@
 Markov's inequality on the weight W of the erring voters: the vote errs only where W ≥ ½.
 """
 
-__all__ = ["c_bound", "first_order_bound", "second_order_bound"]
+__all__ = ["c_bound", "c_bound_above", "first_order_bound", "second_order_bound"]
+
+_EPS = 2.0**-52
 
 # A variance this far below 0 is rounding.
 _ROUNDING = 1e-12
@@ -76,3 +78,26 @@ def c_bound(gibbs_risk: float, disagreement: float) -> float:
     if value < -_ROUNDING / spread:
         return 1.0
     return max(0.0, value)
+
+
+def c_bound_above(gibbs_risk: float, disagreement: float) -> float:
+    """Return the C-bound of two estimates, with what rounding may have taken from it.
+
+    Parameters
+    ----------
+    gibbs_risk, disagreement : float
+        Estimates of r and d.
+
+    Returns
+    -------
+    float
+        Never below the C-bound. It is 1 where that says nothing; and where it would not be
+        positive: no vote has such moments, and the statements behind the estimates have failed.
+    """
+    margin, spread = 1.0 - 2.0 * gibbs_risk, 1.0 - 2.0 * disagreement
+    if margin <= 0.0 or spread <= 0.0:
+        return 1.0
+    # Both differences are exact to one rounding of a number near 1.
+    relative = 4.0 * _EPS * (1.0 / margin + 1.0 / spread)
+    value = 1.0 - margin * margin / spread * (1.0 - relative)
+    return min(1.0, value) if value > 0.0 else 1.0
