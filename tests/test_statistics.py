@@ -563,15 +563,6 @@ def test_no_chunks_are_refused():
         VoteStatistics.from_chunks([])
 
 
-def test_an_error_of_the_generator_passes_through():
-    def broken():
-        yield random_losses(20_000, 3)
-        raise OSError("disk on fire")
-
-    with pytest.raises(OSError, match="disk on fire"):
-        VoteStatistics.from_chunks(broken())
-
-
 BAD_VOTES = {
     "votes 1-d": ([1, 0], [1, 0], "votes must have 2 dimension"),
     "votes 3-d": (np.zeros((2, 2, 2)), [1, 0], "votes must have 2 dimension"),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     )
     from .planning import samples_needed
     from .solvers import MinimizeResult, minimize
-    from .statistics import Moments, VoteStatistics
+    from .statistics import IncompleteStatisticsError, Moments, VoteStatistics
 
 __all__ = [
     "CBBoostClassifier",
@@ -24,6 +24,7 @@ __all__ = [
     "CertificateError",
     "CertificateFormatError",
     "CqBoostClassifier",
+    "IncompleteStatisticsError",
     "MajorityVoteClassifier",
     "MinCqClassifier",
     "MinimizeResult",
@@ -43,6 +44,7 @@ _MODULES = {
     "CertificateError": "certificate",
     "CertificateFormatError": "certificate",
     "CqBoostClassifier": "classifiers",
+    "IncompleteStatisticsError": "statistics",
     "MajorityVoteClassifier": "classifiers",
     "MinCqClassifier": "classifiers",
     "MinimizeResult": "solvers",

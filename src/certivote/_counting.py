@@ -29,27 +29,32 @@ class _ProductWorker:
         self._block = np.empty((self.n_rows, n_voters), dtype=np.float32)
         self._product = np.empty((n_voters, n_voters), dtype=np.float32)
         self._recent = np.zeros((n_voters, n_voters), dtype=np.float32)
-        self._tandem = np.zeros((n_voters, n_voters), dtype=np.int64)
+        self._tandem: NDArray[np.int64] | None = None
         self._pending = 0
 
     def add(self, losses: NDArray[np.generic], name: str) -> None:
         check_losses(losses, name)
         if self._pending + len(losses) > _EXACT_ROWS:
-            self._flush()
+            if self._tandem is None:
+                self._tandem = np.zeros(self._recent.shape, dtype=np.int64)
+            self._flush(self._tandem)
         block = self._block[: len(losses)]
         block[...] = losses
         np.dot(block.T, block, out=self._product)
         self._recent += self._product
         self._pending += len(losses)
 
-    def _flush(self) -> None:
-        self._tandem += self._recent.astype(np.int64)
+    def _flush(self, total: NDArray[np.int64]) -> None:
+        np.add(total, self._recent, out=total, casting="unsafe")
         self._recent[...] = 0
         self._pending = 0
 
-    def tandem(self) -> NDArray[np.int64]:
-        self._flush()
-        return self._tandem
+    def drain(self, total: NDArray[np.int64]) -> None:
+        """Add the counts so far to a total, and start again from nothing."""
+        self._flush(total)
+        if self._tandem is not None:
+            total += self._tandem
+            self._tandem = None
 
 
 class _PopcountWorker:
@@ -60,7 +65,7 @@ class _PopcountWorker:
 
         even = n_voters + n_voters % 2
         self.n_rows = 16 * BLOCK_ROWS
-        self._kernel, self._step, self._n_voters = add_pairs, BLOCK_ROWS, n_voters
+        self._kernel, self._step = add_pairs, BLOCK_ROWS
         self._bits = np.zeros((even, BLOCK_ROWS // 8), dtype=np.uint8)
         self._counts = np.zeros((even, even), dtype=np.uint64)
 
@@ -74,9 +79,10 @@ class _PopcountWorker:
             block = np.ascontiguousarray(narrow[start : start + self._step])
             self._kernel(block, self._bits, self._counts)
 
-    def tandem(self) -> NDArray[np.int64]:
-        upper = np.triu(self._counts[: self._n_voters, : self._n_voters]).astype(np.int64)
-        return upper + np.triu(upper, 1).T
+    def drain(self, total: NDArray[np.int64]) -> None:
+        """Add the counts so far, above the diagonal, to a total; start again from nothing."""
+        total += self._counts[: len(total), : len(total)].view(np.int64)
+        self._counts[...] = 0
 
 
 _Worker = _ProductWorker | _PopcountWorker
@@ -109,9 +115,12 @@ class Counter:
         self._keep_rows = keep_rows
         self._packed: list[NDArray[np.uint8]] = []
         self._workers: list[_Worker] = []
+        self._dirty: set[_Worker] = set()
         self._kind: type[_Worker] = _ProductWorker
         self._n_voters = 0
         self._running: deque[tuple[Future[None], _Worker]] = deque()
+        self._kept_samples, self._kept_packed = 0, 0
+        self._kept: NDArray[np.int64] | None = None
 
     def __enter__(self) -> "Counter":
         self._limit = one_blas_thread()
@@ -127,7 +136,7 @@ class Counter:
     ) -> None:
         try:
             if error is None:
-                self.finish()
+                self.keep()
         finally:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._limit.__exit__(None, None, None)
@@ -136,6 +145,16 @@ class Counter:
         """Wait until everything added so far is counted."""
         while self._running:
             self._finish_oldest()
+
+    def keep(self) -> None:
+        """Count everything added so far, for good: what goes wrong later leaves it as it is."""
+        self.finish()
+        for worker in self._dirty:
+            if self._kept is None:
+                self._kept = np.zeros((self._n_voters, self._n_voters), dtype=np.int64)
+            worker.drain(self._kept)
+        self._dirty.clear()
+        self._kept_samples, self._kept_packed = self.n_samples, len(self._packed)
 
     def _finish_oldest(self) -> _Worker:
         future, worker = self._running.popleft()
@@ -174,6 +193,7 @@ class Counter:
         while start < len(array):
             worker = self._free_worker()
             block = array[start : start + min(worker.n_rows, share)]
+            self._dirty.add(worker)
             self._running.append((self._pool.submit(worker.add, block, name), worker))
             if self._keep_rows:
                 check_losses(block, name)
@@ -181,8 +201,12 @@ class Counter:
             start += len(block)
         self.n_samples += len(array)
 
-    def result(self) -> tuple[NDArray[np.int64], NDArray[np.uint8] | None]:
-        """Return LᵀL and, if they are kept, the packed rows."""
-        tandem = sum(worker.tandem() for worker in self._workers)
-        assert isinstance(tandem, np.ndarray)
-        return tandem, np.concatenate(self._packed) if self._keep_rows else None
+    def result(self) -> tuple[int, NDArray[np.int64], NDArray[np.uint8] | None]:
+        """Return what was kept: the number of rows, LᵀL and, if they are kept, the packed rows."""
+        tandem = self._kept
+        assert tandem is not None
+        if self._kind is _PopcountWorker:
+            upper = np.triu(tandem)
+            tandem = upper + np.triu(upper, 1).T
+        rows = np.concatenate(self._packed[: self._kept_packed]) if self._keep_rows else None
+        return self._kept_samples, tandem, rows

@@ -1,6 +1,7 @@
 """What a certification sample says about a set of voters, as exact counts that add up."""
 
 import hashlib
+import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,15 +13,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._ballots import TIE, FixedVotes, count_vote_errors
 from ._counting import Counter
+from ._mapped import pieces
+from ._progress import progress_bar
+from ._storage import load_arrays, save_arrays
 from ._validation import check_count, check_distribution, check_number, refuse_mask
 
-__all__ = ["Moments", "VoteStatistics", "as_labels", "losses_of_votes"]
+__all__ = [
+    "IncompleteStatisticsError",
+    "Moments",
+    "VoteStatistics",
+    "as_labels",
+    "losses_of_votes",
+]
 
 # By how much rounding may break an identity between moments.
 _INCONSISTENCY = 1e-9
 # Two samples of this size hardly have the same counts by chance.
 _SUSPICIOUS_SAMPLE = 1000
 _ROWS_PER_PRODUCT = 16_384
+# What a file of them is called.
+_KIND = "statistics"
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +135,30 @@ class Moments:
         }
 
 
+class IncompleteStatisticsError(ValueError):
+    """Some of the data could not be counted; what was counted before is kept.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, and with which chunk or partition.
+    chunk : int
+        The number of the first chunk or partition that could not be counted, from 0.
+    statistics : VoteStatistics or None
+        The counts of the chunks before it (of all other partitions); None if there are none.
+    """
+
+    def __init__(self, message: str, chunk: int, statistics: "VoteStatistics | None") -> None:
+        super().__init__(message, chunk, statistics)
+        self.chunk = chunk
+        self.statistics = statistics
+
+    def __str__(self) -> str:
+        """Return what is wrong, and what is kept."""
+        kept = "no example" if self.statistics is None else f"{self.statistics.n_samples} examples"
+        return f"{self.args[0]} [{kept} counted before: see the error's `statistics`]"
+
+
 class VoteStatistics:
     """Exact counts of the errors of n voters on m examples.
 
@@ -220,7 +256,7 @@ class VoteStatistics:
         VoteStatistics
             The counts.
         """
-        return cls.from_chunks([losses], keep_rows=keep_rows)
+        return cls._count(pieces(losses), keep_rows, reused=True)
 
     @classmethod
     def from_votes(
@@ -260,35 +296,73 @@ class VoteStatistics:
         return statistics
 
     @classmethod
-    def from_chunks(cls, chunks: Iterable[ArrayLike], keep_rows: bool = False) -> "VoteStatistics":
+    def from_chunks(
+        cls, chunks: Iterable[ArrayLike], keep_rows: bool = False, verbose: int = 0
+    ) -> "VoteStatistics":
         """Count the errors in losses that come in pieces, in one pass.
 
         Parameters
         ----------
-        chunks : iterable of array-like of shape (any, n)
-            0/1 losses, as in `from_losses`. The counts do not depend on how they are cut.
+        chunks : iterable of array-like of shape (any, n), or ndarray of shape (m, n)
+            0/1 losses, as in `from_losses`: a list, a generator, a `ParquetLosses`. The counts do
+            not depend on how they are cut. An array is cut here; if it is a memory map, its pages
+            are given back as they are counted, so that it may be larger than memory.
         keep_rows : bool, default=False
             Keep the losses too, bit-packed.
+        verbose : int, default=0
+            Show a progress bar with a rate, and the time left where the total is known.
 
         Returns
         -------
         VoteStatistics
             The counts.
+
+        Raises
+        ------
+        IncompleteStatisticsError
+            If a chunk cannot be read or counted. The error has its number, and the statistics of
+            the chunks before it.
         """
-        return cls._count(chunks, keep_rows, reused=True)
+        whole = isinstance(chunks, np.ndarray) and chunks.ndim == 2
+        done = 0
+        with (
+            progress_bar("counting", _total(chunks), verbose, unit="examples") as advance,
+            Counter(keep_rows=keep_rows) as counter,
+        ):
+            try:
+                for chunk in _read(pieces(chunks) if whole else chunks):
+                    name, before = f"losses (chunk {done})", counter.n_samples
+                    for piece in pieces(chunk):
+                        counter.add(piece, name)
+                        counter.finish()  # its memory may be another chunk's from now on
+                    counter.keep()
+                    done += 1
+                    advance(counter.n_samples - before)
+            except Exception as error:
+                message, name = str(error), f"losses (chunk {done})"
+                if not message.startswith(name):
+                    message = f"{name} cannot be read: {message}"
+                statistics = cls._counted(counter) if done else None
+                raise IncompleteStatisticsError(message, done, statistics) from (
+                    error.__cause__ if isinstance(error, _UnreadableError) else error
+                )
+        return cls._counted(counter)
 
     @classmethod
     def _count(cls, chunks: Iterable[ArrayLike], keep_rows: bool, reused: bool) -> "VoteStatistics":
         """Count; `reused` says that the memory of a chunk may change when the next one is made."""
         with Counter(keep_rows=keep_rows) as counter:
-            for number, chunk in enumerate(chunks):
-                counter.add(chunk, f"losses (chunk {number})" if number else "losses")
+            for chunk in chunks:
+                counter.add(chunk, "losses")
                 if reused:
                     counter.finish()
+        return cls._counted(counter)
+
+    @classmethod
+    def _counted(cls, counter: Counter) -> "VoteStatistics":
         if counter.n_samples == 0:
             raise ValueError("losses must hold at least one example, got none.")
-        tandem, rows = counter.result()
-        return cls._with_rows(counter.n_samples, tandem, rows)
+        return cls._with_rows(*counter.result())
 
     @classmethod
     def _with_rows(
@@ -361,6 +435,43 @@ class VoteStatistics:
             f"VoteStatistics(n_samples={self.n_samples}, n_voters={self.n_voters}, "
             f"rows={self.rows is not None})"
         )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the statistics to a file, whole or not at all, with a checksum.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, an archive of arrays that numpy can read too.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from certivote import VoteStatistics
+        >>> statistics = VoteStatistics.from_losses([[0, 1], [1, 1]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     statistics.save(f"{folder}/so-far.npz")
+        ...     VoteStatistics.load(f"{folder}/so-far.npz") == statistics
+        True
+        """
+        save_arrays(path, _KIND, self._arrays())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "VoteStatistics":
+        """Return the statistics that `save` wrote, and refuse a file that has changed since.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        """
+        arrays = load_arrays(path, _KIND)
+        return cls(int(arrays.pop("n_samples")), **arrays)
+
+    def _arrays(self) -> dict[str, Any]:
+        """Return the arguments that make these statistics again."""
+        arrays = {"n_samples": self.n_samples, "errors": self.errors, "tandem": self.tandem}
+        return arrays if self.rows is None else arrays | {"rows": self.rows}
 
     @cached_property
     def sha256(self) -> str:
@@ -464,6 +575,27 @@ class VoteStatistics:
                 "weights must be those of a tested vote, as these statistics hold no rows."
             )
         return int(np.count_nonzero(self.erring_weight(q) >= 0.5 - TIE))
+
+
+class _UnreadableError(Exception):
+    """A chunk could not be made."""
+
+
+def _read(chunks: Iterable[ArrayLike]) -> Iterator[ArrayLike]:
+    """Yield the chunks; what goes wrong in making one is told from what goes wrong in counting."""
+    try:
+        yield from chunks
+    except Exception as error:
+        raise _UnreadableError(f"{type(error).__name__}: {error}") from error
+
+
+def _total(chunks: object) -> int | None:
+    """Return the number of examples in all chunks, if it is known beforehand."""
+    if isinstance(chunks, np.ndarray):
+        return len(chunks)
+    if isinstance(chunks, list | tuple) and all(hasattr(chunk, "__len__") for chunk in chunks):
+        return sum(map(len, chunks))
+    return getattr(chunks, "n_samples", None)
 
 
 def _as_counts(name: str, values: ArrayLike, ndim: int) -> NDArray[np.int64]:
