@@ -4,10 +4,12 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.util import find_spec
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._bits import prefer_bits
 from ._threads import available_cores, one_blas_thread
 from ._validation import refuse_mask
 
@@ -108,18 +110,21 @@ class Counter:
 
     Sums of integers do not depend on their order, so neither the cut into blocks nor the threads
     can change a count.
+
+    For many voters the rows are only packed as long as there are fewer of them than voters, looked
+    at in `keep`; `table` counts pairs from the start.
     """
 
-    def __init__(self, keep_rows: bool = False) -> None:
+    def __init__(self, keep_rows: bool = False, table: bool = False) -> None:
         self.n_samples = 0
-        self._keep_rows = keep_rows
+        self.keep_rows = keep_rows
+        self._table = table
         self._packed: list[NDArray[np.uint8]] = []
         self._workers: list[_Worker] = []
         self._dirty: set[_Worker] = set()
         self._kind: type[_Worker] = _ProductWorker
-        self._n_voters = 0
         self._running: deque[tuple[Future[None], _Worker]] = deque()
-        self._kept_samples, self._kept_packed = 0, 0
+        self.kept_samples, self.n_voters, self._kept_packed = 0, 0, 0
         self._kept: NDArray[np.int64] | None = None
 
     def __enter__(self) -> "Counter":
@@ -146,15 +151,22 @@ class Counter:
         while self._running:
             self._finish_oldest()
 
+    @property
+    def packs(self) -> bool:
+        """Whether rows are still packed, not counted."""
+        return not self._table
+
     def keep(self) -> None:
         """Count everything added so far, for good: what goes wrong later leaves it as it is."""
+        if not self._table and not prefer_bits(self.n_samples, self.n_voters):
+            self._count_packed()
         self.finish()
         for worker in self._dirty:
             if self._kept is None:
-                self._kept = np.zeros((self._n_voters, self._n_voters), dtype=np.int64)
+                self._kept = np.zeros((self.n_voters, self.n_voters), dtype=np.int64)
             worker.drain(self._kept)
         self._dirty.clear()
-        self._kept_samples, self._kept_packed = self.n_samples, len(self._packed)
+        self.kept_samples, self._kept_packed = self.n_samples, len(self._packed)
 
     def _finish_oldest(self) -> _Worker:
         future, worker = self._running.popleft()
@@ -167,7 +179,7 @@ class Counter:
         free = set(self._workers) - {worker for _, worker in self._running}
         if free:
             return free.pop()
-        self._workers.append(self._kind(self._n_voters))
+        self._workers.append(self._kind(self.n_voters))
         return self._workers[-1]
 
     def add(self, losses: ArrayLike, name: str) -> None:
@@ -180,33 +192,43 @@ class Counter:
             raise ValueError(
                 f"{name} must have shape (examples, voters), neither of them 0, got {array.shape}."
             )
-        if self._n_voters not in (0, array.shape[1]):
+        if self.n_voters not in (0, array.shape[1]):
             raise ValueError(
-                f"{name} must have {self._n_voters} voters like the rows before, "
+                f"{name} must have {self.n_voters} voters like the rows before, "
                 f"got {array.shape[1]}."
             )
-        if self._n_voters == 0:
-            self._n_voters = array.shape[1]
+        if self.n_voters == 0:
+            self.n_voters = array.shape[1]
             compiled = array.size >= _WORTH_COMPILING and find_spec("numba") is not None
             self._kind = _PopcountWorker if compiled else _ProductWorker
+            self._table = self._table or not prefer_bits(len(array), self.n_voters)
+        self._add(array, name)
+        self.n_samples += len(array)
+
+    def _count_packed(self) -> None:
+        """Go over from bits to counts."""
+        self._table, packed, self._packed = True, self._packed, []
+        for rows in packed:
+            self._add(np.unpackbits(rows, axis=1, count=self.n_voters), "losses")
+
+    def _add(self, array: NDArray[Any], name: str) -> None:
         start, share = 0, max(_SMALLEST_SHARE, -(-len(array) // available_cores()))
         while start < len(array):
-            worker = self._free_worker()
-            block = array[start : start + min(worker.n_rows, share)]
-            self._dirty.add(worker)
-            self._running.append((self._pool.submit(worker.add, block, name), worker))
-            if self._keep_rows:
+            worker = self._free_worker() if self._table else None
+            block = array[start : start + min(worker.n_rows if worker else _BLOCK_ROWS, share)]
+            if worker:
+                self._dirty.add(worker)
+                self._running.append((self._pool.submit(worker.add, block, name), worker))
+            if self.keep_rows or not worker:
                 check_losses(block, name)
                 self._packed.append(np.packbits(block.astype(np.bool_), axis=1))
             start += len(block)
-        self.n_samples += len(array)
 
-    def result(self) -> tuple[int, NDArray[np.int64], NDArray[np.uint8] | None]:
-        """Return what was kept: the number of rows, LᵀL and, if they are kept, the packed rows."""
+    def result(self) -> tuple[NDArray[np.int64] | None, NDArray[np.uint8] | None]:
+        """Return what was kept: LᵀL, the packed rows, or both."""
         tandem = self._kept
-        assert tandem is not None
-        if self._kind is _PopcountWorker:
+        if tandem is not None and self._kind is _PopcountWorker:
             upper = np.triu(tandem)
             tandem = upper + np.triu(upper, 1).T
-        rows = np.concatenate(self._packed[: self._kept_packed]) if self._keep_rows else None
-        return self._kept_samples, tandem, rows
+        packed = self._packed[: self._kept_packed]
+        return tandem, np.concatenate(packed) if packed else None

@@ -39,7 +39,7 @@ def erring_weight(rows: NDArray[np.uint8], tables: NDArray[np.float64]) -> NDArr
     """
     total = np.zeros(len(rows))
     for table, column in zip(tables, rows.T, strict=True):
-        total += table[column]
+        total += table.take(column)
     return total
 
 

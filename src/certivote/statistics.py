@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._ballots import TIE, FixedVotes, count_vote_errors
+from ._bits import prefer_bits, rows_sha256
 from ._counting import Counter
 from ._mapped import pieces
+from ._packed import erring_weight, tables_of, transposed_product
 from ._progress import progress_bar
 from ._storage import load_arrays, save_arrays
 from ._validation import check_count, check_distribution, check_number, refuse_mask
@@ -30,7 +32,7 @@ __all__ = [
 _INCONSISTENCY = 1e-9
 # Two samples of this size hardly have the same counts by chance.
 _SUSPICIOUS_SAMPLE = 1000
-_ROWS_PER_PRODUCT = 16_384
+_ROWS_PER_PRODUCT, _LOSSES_PER_PRODUCT = 16_384, 2**25
 # What a file of them is called.
 _KIND = "statistics"
 
@@ -165,14 +167,18 @@ class VoteStatistics:
     They are all that a bound on moments needs, they add up over shards of data, and no cost after
     them depends on m. Build them with `from_losses`, `from_votes` or `from_chunks`.
 
+    The counts of pairs are n² integers. For 4096 voters or more on fewer examples than voters the
+    losses themselves, as bits, are smaller and faster: then products are computed from them, and
+    `tandem` only if it is asked for. The results are the same up to rounding.
+
     Parameters
     ----------
     n_samples : int
         m, the number of examples.
     errors : array-like of shape (n,)
         The number of examples on which each voter errs.
-    tandem : array-like of shape (n, n)
-        The number of examples on which both voters of a pair err.
+    tandem : array-like of shape (n, n) or None
+        The number of examples on which both voters of a pair err; None if `rows` stand for it.
     rows : ndarray of shape (m, ⌈n/8⌉), default=None
         The 0/1 losses, eight to a byte, for what needs more than counts.
 
@@ -201,22 +207,36 @@ class VoteStatistics:
         self,
         n_samples: int,
         errors: ArrayLike,
-        tandem: ArrayLike,
+        tandem: ArrayLike | None,
         rows: NDArray[np.uint8] | None = None,
     ) -> None:
         self.n_samples = check_count("n_samples", n_samples)
         self.errors = _as_counts("errors", errors, ndim=1)
-        self.tandem = _as_counts("tandem", tandem, ndim=2)
-        self.rows = rows
+        self.rows = self._bits = rows
         self.tested: FixedVotes | None = None
-        self._check()
+        if self.errors.size < 1:
+            raise ValueError("errors must count at least one voter, got none.")
+        if tandem is not None:
+            self.tandem = _as_counts("tandem", tandem, ndim=2)
+            self._check()
+            self._bits = None
+        elif rows is None:
+            raise ValueError("tandem must not be None unless there are rows.")
         if rows is not None:
             self._check_rows(rows)
 
+    @cached_property
+    def tandem(self) -> NDArray[np.int64]:
+        """The number of examples on which both voters of a pair err."""
+        with Counter(table=True) as counter:
+            for chunk in self._chunks_of_rows(self._bits):
+                counter.add(chunk, "rows")
+        tandem, _ = counter.result()
+        assert tandem is not None
+        return _as_counts("tandem", tandem, ndim=2)
+
     def _check(self) -> None:
         m, n = self.n_samples, self.errors.size
-        if n < 1:
-            raise ValueError("errors must count at least one voter, got none.")
         if self.tandem.shape != (n, n):
             raise ValueError(f"tandem must have shape ({n}, {n}), got {self.tandem.shape}.")
         if not np.array_equal(np.diagonal(self.tandem), self.errors):
@@ -236,7 +256,7 @@ class VoteStatistics:
             raise ValueError(
                 f"rows must be uint8 of shape {packed}, got {rows.dtype} of shape {rows.shape}."
             )
-        counted = sum(chunk.sum(axis=0, dtype=np.int64) for chunk in self._chunks_of_rows())
+        counted = sum(chunk.sum(axis=0, dtype=np.int64) for chunk in self._chunks_of_rows(rows))
         if not np.array_equal(counted, self.errors):
             raise ValueError("rows must hold the losses that errors counts.")
 
@@ -354,23 +374,36 @@ class VoteStatistics:
         with Counter(keep_rows=keep_rows) as counter:
             for chunk in chunks:
                 counter.add(chunk, "losses")
-                if reused:
-                    counter.finish()
+                if reused or counter.packs:
+                    counter.keep()
         return cls._counted(counter)
 
     @classmethod
     def _counted(cls, counter: Counter) -> "VoteStatistics":
         if counter.n_samples == 0:
             raise ValueError("losses must hold at least one example, got none.")
-        return cls._with_rows(*counter.result())
+        tandem, rows = counter.result()
+        return cls._with_rows(
+            counter.kept_samples, counter.n_voters, tandem, rows, keep_rows=counter.keep_rows
+        )
 
     @classmethod
     def _with_rows(
-        cls, n_samples: int, tandem: NDArray[np.int64], rows: NDArray[np.uint8] | None
+        cls,
+        n_samples: int,
+        n_voters: int,
+        tandem: NDArray[np.int64] | None,
+        rows: NDArray[np.uint8] | None,
+        keep_rows: bool,
     ) -> "VoteStatistics":
         """Return statistics whose rows need no check, as the counts were made from them."""
-        statistics = cls(n_samples, np.diagonal(tandem), tandem)
-        statistics.rows = rows
+        if tandem is not None:
+            statistics = cls(n_samples, np.diagonal(tandem), tandem)
+        else:
+            assert rows is not None
+            errors = transposed_product(rows, np.ones(n_samples), n_voters)
+            statistics = cls(n_samples, errors.astype(np.int64), None, rows)
+        statistics.rows = rows if keep_rows else None
         return statistics
 
     @property
@@ -409,10 +442,13 @@ class VoteStatistics:
                 "statistics can only be merged for the same voters, got "
                 f"{self.n_voters} and {other.n_voters} voters."
             )
-        rows = None
-        if self.rows is not None and other.rows is not None:
-            rows = np.concatenate([self.rows, other.rows])
-        both = self._with_rows(self.n_samples + other.n_samples, self.tandem + other.tandem, rows)
+        m, n = self.n_samples + other.n_samples, self.n_voters
+        rows, bits = _stack(self.rows, other.rows), None
+        if prefer_bits(m, n):
+            bits = _stack(self._bits, other._bits)
+        tandem = self.tandem + other.tandem if bits is None else None
+        keep_rows = rows is not None
+        both = self._with_rows(m, n, tandem, rows if bits is None else bits, keep_rows)
         if self.tested is not None and other.tested is not None:
             both.tested = self.tested + other.tested
         return both
@@ -425,7 +461,11 @@ class VoteStatistics:
         """Tell whether the counts are the same."""
         if not isinstance(other, VoteStatistics):
             return NotImplemented
-        return self.n_samples == other.n_samples and np.array_equal(self.tandem, other.tandem)
+        if self.n_samples != other.n_samples or not np.array_equal(self.errors, other.errors):
+            return False
+        if self._bits is not None and other._bits is not None and self.sha256 == other.sha256:
+            return True  # the same examples have the same counts; others may, too
+        return np.array_equal(self.tandem, other.tandem)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -466,16 +506,30 @@ class VoteStatistics:
             The file.
         """
         arrays = load_arrays(path, _KIND)
-        return cls(int(arrays.pop("n_samples")), **arrays)
+        keep_rows = bool(arrays.pop("keep_rows", "rows" in arrays))
+        statistics = cls(
+            int(arrays["n_samples"]), arrays["errors"], arrays.get("tandem"), arrays.get("rows")
+        )
+        statistics.rows = statistics.rows if keep_rows else None
+        return statistics
 
     def _arrays(self) -> dict[str, Any]:
         """Return the arguments that make these statistics again."""
-        arrays = {"n_samples": self.n_samples, "errors": self.errors, "tandem": self.tandem}
+        arrays: dict[str, Any] = {"n_samples": self.n_samples, "errors": self.errors}
+        if self._bits is not None:
+            return arrays | {"rows": self._bits, "keep_rows": self.rows is not None}
+        arrays["tandem"] = self.tandem
         return arrays if self.rows is None else arrays | {"rows": self.rows}
 
     @cached_property
     def sha256(self) -> str:
-        """The SHA-256 of m, errors and tandem as little-endian 64-bit integers."""
+        """The SHA-256 of m, errors and tandem as little-endian 64-bit integers.
+
+        Where the losses stand for the table, that of m, n and the sorted SHA-256 of the examples'
+        packed losses. In neither does the order of the examples matter.
+        """
+        if self._bits is not None and prefer_bits(self.n_samples, self.n_voters):
+            return rows_sha256(self._bits, self.n_voters)
         digest = hashlib.sha256(b"certivote statistics 1")
         digest.update(np.array([self.n_samples, self.n_voters], dtype="<i8").tobytes())
         digest.update(self.errors.astype("<i8").tobytes())
@@ -485,6 +539,11 @@ class VoteStatistics:
     @cached_property
     def _error_rates(self) -> NDArray[np.float64]:
         return self.errors / self.n_samples
+
+    @cached_property
+    def _bits_by_voter(self) -> NDArray[np.uint8] | None:
+        # Products go through the bytes of one column after the other.
+        return None if self._bits is None else np.asfortranarray(self._bits)
 
     @cached_property
     def _tandem_float(self) -> NDArray[np.float64]:
@@ -508,11 +567,18 @@ class VoteStatistics:
 
     def _moments(self, q: NDArray[np.float64]) -> Moments:
         m = self.n_samples
-        joint_gradient = self._tandem_float @ q
-        joint_gradient *= 2.0 / m
+        if self._bits_by_voter is None:
+            joint_gradient = self._tandem_float @ q
+            joint_gradient *= 2.0 / m
+            joint_error = 0.5 * float(q @ joint_gradient)
+        else:
+            erring = erring_weight(self._bits_by_voter, tables_of(q))
+            joint_gradient = transposed_product(self._bits_by_voter, erring, self.n_voters)
+            joint_gradient *= 2.0 / m
+            joint_error = float(erring @ erring) / m
         # Rounding must not leave the set of possible moments: 0 ≤ e ≤ r ≤ 1.
         r = min(1.0, float(q @ self._error_rates))
-        e = min(r, 0.5 * float(q @ joint_gradient))
+        e = min(r, joint_error)
         return Moments(
             gibbs_risk=r,
             joint_error=e,
@@ -525,15 +591,15 @@ class VoteStatistics:
             disagreement_gradient=2.0 * (self._error_rates - joint_gradient),
         )
 
-    def _chunks_of_rows(self) -> Iterator[NDArray[np.uint8]]:
-        if self.rows is None:
+    def _chunks_of_rows(self, rows: NDArray[np.uint8] | None) -> Iterator[NDArray[np.uint8]]:
+        if rows is None:
             raise ValueError(
                 "these statistics hold counts only: build them with keep_rows=True to know what "
                 "the vote does on each example."
             )
-        for start in range(0, self.n_samples, _ROWS_PER_PRODUCT):
-            packed = self.rows[start : start + _ROWS_PER_PRODUCT]
-            yield np.unpackbits(packed, axis=1, count=self.n_voters)
+        step = max(1, min(_ROWS_PER_PRODUCT, _LOSSES_PER_PRODUCT // self.n_voters))
+        for start in range(0, self.n_samples, step):
+            yield np.unpackbits(rows[start : start + step], axis=1, count=self.n_voters)
 
     def erring_weight(self, weights: ArrayLike) -> NDArray[np.float64]:
         """Return the weight of the voters that err, for each example.
@@ -549,7 +615,7 @@ class VoteStatistics:
             W. It needs statistics built with ``keep_rows=True``.
         """
         q = check_distribution("weights", weights, self.n_voters)
-        return np.concatenate([chunk @ q for chunk in self._chunks_of_rows()])
+        return np.concatenate([chunk @ q for chunk in self._chunks_of_rows(self.rows)])
 
     def vote_errors(self, weights: ArrayLike) -> int:
         """Return on how many examples the weighted vote errs.
@@ -575,6 +641,13 @@ class VoteStatistics:
                 "weights must be those of a tested vote, as these statistics hold no rows."
             )
         return int(np.count_nonzero(self.erring_weight(q) >= 0.5 - TIE))
+
+
+def _stack(
+    first: NDArray[np.uint8] | None, second: NDArray[np.uint8] | None
+) -> NDArray[np.uint8] | None:
+    """Return the rows of both, None if one has none."""
+    return None if first is None or second is None else np.concatenate([first, second])
 
 
 class _UnreadableError(Exception):
@@ -660,7 +733,7 @@ def losses_of_votes(votes: ArrayLike, y: ArrayLike) -> Iterator[NDArray[np.bool_
         raise ValueError(
             f"votes and y must hold labels of one kind, got {votes.dtype} and {y.dtype}."
         )
-    step = max(1, min(_ROWS_PER_PRODUCT, 2**25 // votes.shape[1]))
+    step = max(1, min(_ROWS_PER_PRODUCT, _LOSSES_PER_PRODUCT // votes.shape[1]))
     for start in range(0, len(y), step):
         stop = start + step
         yield np.asarray(votes[start:stop] != y[start:stop, None], dtype=np.bool_)
