@@ -406,6 +406,12 @@ class VoteStatistics:
         statistics.rows = rows if keep_rows else None
         return statistics
 
+    def _sort_rows(self) -> None:
+        """Forget the order of the examples, where it is that in which shards happened to come."""
+        if self._bits is not None:
+            void = np.ascontiguousarray(self._bits).view(f"V{self._bits.shape[1]}")
+            self._bits = np.sort(void, axis=0).view(np.uint8)
+
     @property
     def offers(self) -> frozenset[str]:
         """What bounds may ask of these statistics."""
@@ -468,6 +474,11 @@ class VoteStatistics:
         return np.array_equal(self.tandem, other.tandem)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __sizeof__(self) -> int:
+        """Return the size with the arrays: a scheduler decides by it what to move where."""
+        arrays = (value for value in vars(self).values() if isinstance(value, np.ndarray))
+        return object.__sizeof__(self) + sum({id(array): array.nbytes for array in arrays}.values())
 
     def __repr__(self) -> str:
         """Return the sizes."""

@@ -1,0 +1,240 @@
+"""The same statistics, counted where the data is by a cluster of Dask workers (needs dask)."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._progress import progress_bar
+from ._threads import one_core
+from .statistics import IncompleteStatisticsError, VoteStatistics
+
+if TYPE_CHECKING:
+    from .voters import Voters
+
+__all__ = ["from_dask"]
+
+# So many tables are added up in one task.
+_FAN_IN = 8
+
+_Ask = Callable[[Any, Any], tuple[Any, Any]]
+
+
+def from_dask(
+    data: Any,
+    y: Any = None,
+    *,
+    voters: Any = None,
+    client: Any = None,
+    verbose: int = 0,
+) -> VoteStatistics:
+    """Vote and count on the workers of a Dask cluster, partition by partition.
+
+    Each partition is counted where it is. Each worker adds up its own counts, and those of the
+    workers are added in a tree: n × n integers per worker are all that moves, besides the voters,
+    which are sent once. Sums of integers do not depend on their order, and every partition has one
+    place in them: a worker that dies, or a partition that is computed twice, changes nothing.
+
+    Parameters
+    ----------
+    data : dask.array.Array, dask.dataframe.DataFrame, or sequence of delayed objects or futures
+        One row per example: the examples themselves if there are `voters`; else predicted labels,
+        one column per voter, if there are labels `y`; else 0/1 losses.
+    y : dask.array.Array, dask.dataframe.Series, sequence of delayed objects, or str, default=None
+        The true labels, cut like `data`; the name of a column of a dataframe.
+    voters : fitted vote or callable, default=None
+        A fitted `MajorityVoteClassifier` or another vote of this library, whose voters vote; or a
+        function that takes the examples of a partition, and returns labels of shape (m, n).
+    client : distributed.Client, default=None
+        The cluster; the current client if None.
+    verbose : int, default=0
+        Show a progress bar if positive.
+
+    Returns
+    -------
+    VoteStatistics
+        The counts, identical to the last bit to those of one machine.
+
+    Raises
+    ------
+    IncompleteStatisticsError
+        If a partition cannot be computed or counted. The error has the number of the first such
+        partition, and the statistics of all the others.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from certivote.distributed import from_dask
+    >>> losses = da.from_array([[0, 1], [1, 1], [0, 0], [1, 0]], chunks=(2, 2))
+    >>> with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
+    ...     from_dask(losses).errors
+    array([2, 2])
+    """
+    import distributed
+    from dask import delayed
+
+    if client is None:
+        try:
+            client = distributed.get_client()
+        except ValueError as error:
+            raise ValueError("client must be given, as there is no current one.") from error
+    tables, labels = _partitions(data, y)
+    if voters is not None and y is None:
+        raise ValueError("y must be given with voters: the true labels of the examples.")
+    ask = None
+    if voters is not None:
+        ask = client.scatter(_asking(voters), broadcast=True, hash=False)
+    count = delayed(_count, pure=False)
+    leaves = client.compute(
+        [count(table, label, ask) for table, label in zip(tables, labels, strict=True)]
+    )
+    with progress_bar("counting", len(leaves), verbose, unit="partitions") as advance:
+        return _add_up(client, leaves, advance)
+
+
+def _partitions(data: Any, y: Any) -> tuple[list[Any], list[Any]]:
+    """Return the tables and the labels of the partitions, None where there are no labels."""
+    if isinstance(y, str):
+        if not hasattr(data, "columns") or y not in data.columns:
+            raise ValueError(f"y must be a column of data, or labels, got {y!r}.")
+        data, y = data.drop(columns=[y]), data[y]
+    if hasattr(data, "numblocks"):
+        if data.ndim != 2:
+            raise ValueError(f"data must have 2 dimensions, got {data.ndim}.")
+        data = data.rechunk({1: -1}) if data.numblocks[1] > 1 else data
+        if hasattr(y, "rechunk") and data.shape[0] == y.shape[0]:
+            y = y.rechunk((data.chunks[0],))
+    tables = _to_list("data", data)
+    labels = [None] * len(tables) if y is None else _to_list("y", y)
+    if len(tables) != len(labels):
+        raise ValueError(
+            f"y must be cut like data, got {len(labels)} and {len(tables)} partitions."
+        )
+    if not tables:
+        raise ValueError("data must have at least one partition, got none.")
+    return tables, labels
+
+
+def _to_list(name: str, parts: Any) -> list[Any]:
+    if hasattr(parts, "to_delayed"):
+        return list(np.ravel(parts.to_delayed()))
+    if not isinstance(parts, Sequence) or isinstance(parts, str):
+        raise TypeError(
+            f"{name} must be a Dask array or dataframe, or a sequence of delayed objects, got "
+            f"{type(parts).__name__}."
+        )
+    return list(parts)
+
+
+class _VotersOf:
+    """The voters of a fitted vote, without what else the vote remembers."""
+
+    def __init__(self, voters: "Voters", classes: NDArray[Any]) -> None:
+        self._voters, self._classes = voters, classes
+
+    def __call__(self, X: Any, y: Any) -> tuple[Any, Any]:
+        from .voters import codes_of  # a worker that only counts does without scikit-learn
+
+        codes = codes_of(np.asarray(y), self._classes)
+        # Every voter errs on a label that is none of the classes.
+        known = np.where(codes < 0, len(self._classes), codes)
+        return self._voters.votes(X, self._classes), known
+
+
+class _Function:
+    """A user's function of the examples."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def __call__(self, X: Any, y: Any) -> tuple[Any, Any]:
+        return self._function(X), y
+
+
+def _asking(voters: Any) -> _Ask:
+    if hasattr(voters, "voters_") and hasattr(voters, "classes_"):
+        return _VotersOf(voters.voters_, voters.classes_)
+    if not callable(voters):
+        raise TypeError(
+            "voters must be a fitted vote or a function from examples to labels, got "
+            f"{type(voters).__name__}."
+        )
+    return _Function(voters)
+
+
+def _count(table: Any, labels: Any, ask: _Ask | None) -> VoteStatistics:
+    """Count one partition, on the one core that Dask gives to a task."""
+    with one_core():
+        if ask is not None:
+            table, labels = ask(table, labels)
+        if labels is None:
+            return VoteStatistics.from_losses(np.asarray(table))
+        return VoteStatistics.from_votes(np.asarray(table), np.asarray(labels))
+
+
+def _describe(statistics: VoteStatistics) -> tuple[int, str]:
+    """Return the number of voters, and the worker where the statistics are."""
+    import distributed
+
+    return statistics.n_voters, distributed.get_worker().address
+
+
+def _merge(parts: Sequence[VoteStatistics]) -> VoteStatistics:
+    return sum(parts[1:], start=parts[0])
+
+
+def _add_up(client: Any, leaves: list[Any], advance: Callable[[], None]) -> VoteStatistics:
+    """Add up the partitions as they are done: first on each worker, then over the workers."""
+    import distributed
+
+    notes = {client.submit(_describe, leaf, pure=False): k for k, leaf in enumerate(leaves)}
+    piles: dict[tuple[int, str], list[Any]] = defaultdict(list)
+    failures: dict[int, str] = {}
+    n_voters: dict[int, int] = {}
+    for note in distributed.as_completed(list(notes)):
+        k = notes.pop(note)
+        # Whatever is merged is forgotten here, so that its worker can forget it too.
+        leaf, leaves[k] = leaves[k], None
+        advance()
+        if note.status != "finished":
+            error = note.exception() if note.status == "error" else None
+            failures[k] = f"{type(error).__name__}: {error}" if error else note.status
+            continue
+        n_voters[k], address = note.result()
+        pile = piles[n_voters[k], address]
+        pile.append(leaf)
+        if len(pile) == _FAN_IN:
+            # On the worker that has them, or on another one if that dies.
+            where = {"workers": [address], "allow_other_workers": True}
+            pile[:] = [client.submit(_merge, list(pile), **where, pure=False)]
+    if not n_voters:
+        raise IncompleteStatisticsError(_message(failures), min(failures), None)
+    first = min(n_voters)
+    n = n_voters[first]
+    for k in sorted(n_voters):
+        if n_voters[k] != n:
+            failures[k] = f"it must have {n} voters like partition {first}, got {n_voters[k]}"
+    sums = [
+        client.submit(_merge, pile, workers=[address], allow_other_workers=True, pure=False)
+        for (size, address), pile in piles.items()
+        if size == n
+    ]
+    piles.clear()
+    while len(sums) > 1:
+        groups = [sums[start : start + _FAN_IN] for start in range(0, len(sums), _FAN_IN)]
+        sums = [client.submit(_merge, group, pure=False) for group in groups]
+    statistics: VoteStatistics = sums[0].result()
+    statistics._sort_rows()
+    if failures:
+        raise IncompleteStatisticsError(_message(failures), min(failures), statistics)
+    return statistics
+
+
+def _message(failures: dict[int, str]) -> str:
+    first = min(failures)
+    others = ", ".join(map(str, sorted(failures)[1:]))
+    more = f" (so are partitions {others})" if others else ""
+    return f"partition {first} cannot be counted{more}: {failures[first]}."
