@@ -248,6 +248,22 @@ def test_bad_voters_are_refused(client):
         from_dask(da.ones((4, 2)), da.ones(4), voters=3, client=client)
 
 
+def test_a_cluster_that_lost_the_voters_says_so():
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as alone,
+    ):
+        (pid,) = alone.run(os.getpid).values()
+        X = da.ones((40, 2), chunks=(10, 2))
+
+        def vote(X):
+            os.kill(pid, signal.SIGKILL) if os.getpid() == pid else None
+            return X
+
+        with pytest.raises(RuntimeError, match="every worker that had the voters is gone"):
+            from_dask(X, X[:, 0], voters=vote, client=alone)
+
+
 @pytest.mark.parametrize("when", [1, 10])
 def test_a_worker_that_is_killed_changes_nothing(client, tmp_path, when):
     """SIGKILL after some partitions: they are computed again, and counted once."""

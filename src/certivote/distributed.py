@@ -18,6 +18,10 @@ __all__ = ["from_dask"]
 
 # So many tables are added up in one task.
 _FAN_IN = 8
+_LOST = (
+    "the cluster has lost what it was sent: every worker that had the voters is gone, or the work "
+    "was cancelled. Count again."
+)
 
 _Ask = Callable[[Any, Any], tuple[Any, Any]]
 
@@ -62,6 +66,8 @@ def from_dask(
     IncompleteStatisticsError
         If a partition cannot be computed or counted. The error has the number of the first such
         partition, and the statistics of all the others.
+    RuntimeError
+        If every worker that has the voters dies: the cluster cannot go on without them.
 
     Examples
     --------
@@ -199,9 +205,11 @@ def _add_up(client: Any, leaves: list[Any], advance: Callable[[], None]) -> Vote
         # Whatever is merged is forgotten here, so that its worker can forget it too.
         leaf, leaves[k] = leaves[k], None
         advance()
-        if note.status != "finished":
-            error = note.exception() if note.status == "error" else None
-            failures[k] = f"{type(error).__name__}: {error}" if error else note.status
+        if note.status in ("cancelled", "lost"):
+            raise RuntimeError(_LOST)
+        if note.status == "error":
+            error = note.exception()
+            failures[k] = f"{type(error).__name__}: {error}"
             continue
         n_voters[k], address = note.result()
         pile = piles[n_voters[k], address]
@@ -226,7 +234,10 @@ def _add_up(client: Any, leaves: list[Any], advance: Callable[[], None]) -> Vote
     while len(sums) > 1:
         groups = [sums[start : start + _FAN_IN] for start in range(0, len(sums), _FAN_IN)]
         sums = [client.submit(_merge, group, pure=False) for group in groups]
-    statistics: VoteStatistics = sums[0].result()
+    try:
+        statistics: VoteStatistics = sums[0].result()
+    except distributed.CancelledError as error:
+        raise RuntimeError(_LOST) from error
     statistics._sort_rows()
     if failures:
         raise IncompleteStatisticsError(_message(failures), min(failures), statistics)
