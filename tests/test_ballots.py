@@ -98,5 +98,5 @@ def test_errors_from_rows_are_at_least_those_of_the_vote(sample):
 
 
 def test_tested_weights_must_fit(sample):
-    with pytest.raises(ValueError, match="tested weights must have shape"):
+    with pytest.raises(ValueError, match=r"tested\[0\] must have shape"):
         VoteStatistics.from_votes(*sample, tested=[[0.5, 0.5]])

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._validation import check_distribution
+from ._validation import check_distributions
 
 __all__ = [
     "TIE",
     "FixedVotes",
     "codes_of",
     "count_vote_errors",
+    "is_row",
     "vote_shares",
     "winners",
 ]
@@ -24,7 +25,7 @@ __all__ = [
 TIE = 1e-12
 # Code of a predicted label that is none of the classes: an error wherever it is predicted.
 UNKNOWN = -1
-_ROWS_PER_CHUNK = 16_384
+_ROWS_PER_CHUNK, _SHARES_PER_CHUNK = 16_384, 2**23
 
 
 def vote_shares(
@@ -45,11 +46,18 @@ def vote_shares(
     shares = np.empty((len(votes), n_classes))
     for start in range(0, len(votes), _ROWS_PER_CHUNK):
         chunk = votes[start : start + _ROWS_PER_CHUNK]
-        for code in range(n_classes):
-            shares[start : start + len(chunk), code] = (chunk == code) @ weights
-    total = shares.sum(axis=1, keepdims=True)
-    shares[:, 0] += np.where(total[:, 0] > 0.0, 0.0, 1.0)
-    shares /= np.where(total > 0.0, total, 1.0)
+        shares[start : start + len(chunk)] = _shares(chunk, weights[:, None], n_classes)[..., 0]
+    return shares
+
+
+def _shares(
+    votes: NDArray[Any], weights: NDArray[np.float64], n_classes: int
+) -> NDArray[np.float64]:
+    """Return the shares by example, class and vote, for several votes: the columns of weights."""
+    shares = np.stack([(votes == code) @ weights for code in range(n_classes)], axis=1)
+    total = shares.sum(axis=1)
+    shares[:, 0] += np.where(total > 0.0, 0.0, 1.0)
+    shares /= np.where(total > 0.0, total, 1.0)[:, None]
     return shares
 
 
@@ -58,7 +66,7 @@ def winners(shares: NDArray[np.float64]) -> NDArray[np.intp]:
 
     Parameters
     ----------
-    shares : ndarray of shape (m, n_classes)
+    shares : ndarray of shape (m, n_classes, ...)
         What `vote_shares` returned.
     """
     tied = shares >= shares.max(axis=1, keepdims=True) - TIE
@@ -83,10 +91,8 @@ class FixedVotes:
 
     def errors_of(self, weights: NDArray[np.float64]) -> int | None:
         """Return the errors of the vote with these weights, None if it was not tested."""
-        for tested, errors in zip(self.weights, self.errors, strict=True):
-            if np.array_equal(tested, weights):
-                return int(errors)
-        return None
+        found = np.flatnonzero(np.all(self.weights == weights, axis=1))
+        return int(self.errors[found[0]]) if found.size else None
 
     def __add__(self, other: "FixedVotes") -> "FixedVotes":
         """Return the errors on both samples of the votes that were tested on both."""
@@ -117,8 +123,7 @@ def count_vote_errors(
     classes : array-like, default=None
         The labels that a vote can predict, sorted; those of `votes` and `y` if None.
     """
-    given = np.atleast_2d(np.asarray(weights))
-    rows = [check_distribution("tested weights", row, votes.shape[1]) for row in given]
+    rows = check_distributions("tested", np.atleast_2d(np.asarray(weights)), votes.shape[1])
     try:
         known = _labels(votes, y) if classes is None else np.unique(np.asarray(classes))
     except TypeError as error:
@@ -126,13 +131,26 @@ def count_vote_errors(
             "votes must hold labels that can be sorted: a tie goes to the first of them."
         ) from error
     errors = np.zeros(len(rows), dtype=np.int64)
-    for start in range(0, len(y), _ROWS_PER_CHUNK):
-        stop = start + _ROWS_PER_CHUNK
+    step = max(1, min(_ROWS_PER_CHUNK, _SHARES_PER_CHUNK // (len(rows) * len(known))))
+    for start in range(0, len(y), step):
+        stop = start + step
         codes, truth = codes_of(votes[start:stop], known), codes_of(y[start:stop], known)
-        for number, row in enumerate(rows):
-            predicted = winners(vote_shares(codes, row, len(known)))
-            errors[number] += np.count_nonzero(predicted != truth)
-    return FixedVotes(np.array(rows), errors)
+        predicted = winners(_shares(codes, rows.T, len(known)))
+        errors += np.count_nonzero(predicted != truth[:, None], axis=0)
+    return FixedVotes(rows, errors)
+
+
+def is_row(weights: NDArray[np.float64], table: NDArray[np.float64]) -> bool:
+    """Tell whether weights are a row of a table, to the last bit.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n,)
+        The weights.
+    table : ndarray of shape (M, n)
+        The table.
+    """
+    return bool(np.any(np.all(table == weights, axis=1)))
 
 
 def _labels(votes: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:

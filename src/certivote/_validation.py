@@ -38,6 +38,18 @@ def check_distribution(name: str, values: ArrayLike, n_voters: int) -> NDArray[n
     return array if abs(total - 1.0) <= n_voters * _EPS else array / total
 
 
+def check_distributions(name: str, values: ArrayLike, n_voters: int) -> NDArray[np.float64]:
+    """Return a table of normalised distributions on the voters, one in each row."""
+    given = np.asarray(values)
+    table = given.astype(np.float64) if given.dtype.kind in "biuf" else np.empty(0)
+    total = table.sum(axis=-1, keepdims=True) if table.shape[1:] == (n_voters,) else np.empty(0)
+    tolerance = n_voters * _EPS
+    if total.size and np.all((table >= 0.0) & (np.abs(total - 1.0) <= tolerance)):
+        return table
+    rows = [check_distribution(f"{name}[{i}]", row, n_voters) for i, row in enumerate(given)]
+    return np.array(rows)
+
+
 def check_prior(
     prior: ArrayLike | None, n_voters: int, weights: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainccinv
 
-from .._validation import check_count, check_delta, check_distribution
+from .._ballots import is_row
+from .._validation import check_count, check_delta, check_distribution, check_distributions
 from ..statistics import VoteStatistics
 from .base import Bound, round_up
 
@@ -115,10 +116,13 @@ class HeldoutBound(Bound):
         return ()
 
     def _candidates(self, p: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        return [p] if self.candidates is None else list(self._table(p))
+
+    def _table(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights of the votes fixed in advance, one row for each."""
         if self.candidates is None:
-            return [p]
-        rows = np.asarray(self.candidates)
-        return [check_distribution(f"candidates[{i}]", row, p.size) for i, row in enumerate(rows)]
+            return p[None, :]
+        return check_distributions("candidates", self.candidates, p.size)
 
     def check_weights(self, weights: NDArray[np.float64], prior: NDArray[np.float64]) -> None:
         """Refuse weights that are none of the votes fixed in advance.
@@ -128,7 +132,7 @@ class HeldoutBound(Bound):
         weights, prior : ndarray of shape (n,)
             Two distributions on the voters.
         """
-        if not any(np.array_equal(weights, fixed) for fixed in self._candidates(prior)):
+        if not is_row(weights, self._table(prior)):
             raise ValueError(
                 "weights must be the prior, or one of the candidates, for the bound 'heldout': it "
                 "holds for a vote that was fixed without looking at these examples. If these "
@@ -137,13 +141,13 @@ class HeldoutBound(Bound):
             )
 
     def _limit(self, errors: int, m: int, p: NDArray[np.float64]) -> float:
-        return clopper_pearson(errors, m, self.delta / len(self._candidates(p)))
+        return clopper_pearson(errors, m, self.delta / len(self._table(p)))
 
     def _value_and_gradient(
         self, statistics: VoteStatistics, q: NDArray[np.float64], p: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64]]:
         value = 1.0
-        if any(np.array_equal(q, fixed) for fixed in self._candidates(p)):
+        if is_row(q, self._table(p)):
             value = self._limit(statistics.vote_errors(q), statistics.n_samples, p)
         return value, np.zeros_like(q)
 
