@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .planning import samples_needed
     from .solvers import MinimizeResult, minimize
     from .statistics import IncompleteStatisticsError, Moments, VoteStatistics
+    from .unlabelled import UnlabelledStatistics
 
 __all__ = [
     "CBBoostClassifier",
@@ -29,6 +30,7 @@ __all__ = [
     "MinCqClassifier",
     "MinimizeResult",
     "Moments",
+    "UnlabelledStatistics",
     "VoteStatistics",
     "__version__",
     "certify",
@@ -49,6 +51,7 @@ _MODULES = {
     "MinCqClassifier": "classifiers",
     "MinimizeResult": "solvers",
     "Moments": "statistics",
+    "UnlabelledStatistics": "unlabelled",
     "VoteStatistics": "statistics",
     "certify": "certificate",
     "format_up": "_formatting",

@@ -17,6 +17,7 @@ KEYS = frozenset(
         "certify_size",
         "prior",
         "added_samples",
+        "unlabelled_samples",
         "data",
         "data_sha256",
         "target",
@@ -61,6 +62,10 @@ _FILE = (
     "Whether a column holds numbers or categories was read off the whole file, and would be the "
     "same in any other such file."
 )
+_UNLABELLED = (
+    "The unlabelled examples were drawn independently as well, from the same distribution as the "
+    "labelled ones, and the voters and the prior were fixed without looking at them either."
+)
 
 
 def assumptions_of(provenance: Mapping[str, Any], weights: str) -> tuple[str, ...]:
@@ -75,4 +80,6 @@ def assumptions_of(provenance: Mapping[str, Any], weights: str) -> tuple[str, ..
     """
     always = (text.format(weights=weights) for text in _ALWAYS)
     texts = (*always, *_BY_ORIGIN.get(str(provenance.get("voters_from")), ()))
-    return (*texts, _FILE) if "data_sha256" in provenance else texts
+    if "data_sha256" in provenance:
+        texts = (*texts, _FILE)
+    return (*texts, _UNLABELLED) if "unlabelled_samples" in provenance else texts

@@ -25,6 +25,7 @@ from .bounds import Bound, bound_at, get_bound, list_bounds
 from .divergences import kl_divergence
 from .solvers import Solver, minimize
 from .statistics import VoteStatistics
+from .unlabelled import UnlabelledStatistics, join_unlabelled
 
 __all__ = ["Certificate", "CertificateError", "CertificateFormatError", "certify"]
 
@@ -307,6 +308,7 @@ class Certificate:
         y: ArrayLike | None = None,
         *,
         statistics: VoteStatistics | None = None,
+        unlabelled: ArrayLike | UnlabelledStatistics | None = None,
     ) -> None:
         """Recompute the certificate, and raise `CertificateError` if it does not hold up.
 
@@ -319,17 +321,27 @@ class Certificate:
             The true labels.
         statistics : VoteStatistics, default=None
             The counts of the certification sample, instead of votes and labels.
+        unlabelled : array-like of shape (m_u, n_voters) or UnlabelledStatistics, default=None
+            The votes on unlabelled examples, where the certificate used some.
         """
         if (votes is None) != (y is None):
             raise ValueError("votes and y must be given together.")
         if votes is not None and statistics is not None:
             raise ValueError("give either votes and y or statistics, not both.")
+        used = self.provenance.get("unlabelled_samples", 0)
+        if unlabelled is None and votes is not None and used:
+            raise ValueError(f"unlabelled must be the votes on the {used} unlabelled examples.")
+        if unlabelled is not None and (not used or (votes is None and statistics is None)):
+            what = "votes and y or statistics too" if used else "none: the certificate used none"
+            raise ValueError(f"unlabelled was given, where there must be {what}.")
         self._verify_arithmetic()
         if votes is not None and y is not None:
             votes = _as_table(votes)
             if self.votes_sha256 not in (None, votes_sha256(votes, y)):
                 raise CertificateError("the votes and labels are not those that were certified.")
             statistics = self._bound().count(votes, y, self.prior)
+        if statistics is not None and unlabelled is not None:
+            statistics = join_unlabelled(statistics, unlabelled, votes, y)
         if statistics is not None:
             self._verify_statistics(statistics)
 
@@ -431,10 +443,14 @@ def _read_fields(fields: Mapping[str, Any]) -> Certificate:
     check_prior(prior, n_voters, weights)
     kl = check_number("kl", fields["kl"], 0.0, math.inf)
     bound.from_evidence(fields["evidence"], weights, prior)
+    unlabelled = fields["provenance"].get("unlabelled_samples", 0)
+    if "unlabelled_samples" in fields["provenance"]:
+        check_count("unlabelled_samples", unlabelled)
     for size in ("gibbs_size", "joint_size", "disagreement_size", "vote_size"):
-        if fields["evidence"].get(size, n_samples) != n_samples:
+        expected_size = n_samples + (unlabelled if size == "disagreement_size" else 0)
+        if fields["evidence"].get(size, expected_size) != expected_size:
             raise CertificateError(
-                f"n_samples must be the {size} of the evidence, got {n_samples} and "
+                f"n_samples must be the {size} of the evidence, got {expected_size} and "
                 f"{fields['evidence'][size]}."
             )
     votes_digest = fields["votes_sha256"]
@@ -479,6 +495,7 @@ def certify(
     *,
     solver: str | Solver = "lbfgs",
     random_state: int | np.random.RandomState | None = 0,
+    unlabelled: ArrayLike | UnlabelledStatistics | None = None,
 ) -> Certificate:
     """Certify the risk of a weighted majority vote, and learn its weights if none are given.
 
@@ -503,6 +520,10 @@ def certify(
         How the weights are found.
     random_state : int, RandomState or None, default=0
         The seed of what is random in the solver.
+    unlabelled : array-like of shape (m_u, n) or UnlabelledStatistics, default=None
+        The votes of the same voters on examples whose labels are not known, drawn like the others:
+        two classes only. They make ``"dis"``, ``"seeger"`` and ``"mcallester"`` smaller, which
+        estimate the disagreement apart; other bounds refuse them.
 
     Returns
     -------
@@ -525,6 +546,15 @@ def certify(
 
     >>> certify(votes[:, 0], y)
     Certificate(risk_bound≤0.2035, confidence=95%, bound='heldout', n_samples=2000, n_voters=1)
+
+    Votes on more examples, of which nobody knows the labels:
+
+    >>> hidden = rng.integers(2, size=(50_000, 1))
+    >>> more = np.where(rng.random((50_000, 50)) < 0.2, 1 - hidden, hidden)
+    >>> certify(votes, y, bound="seeger")
+    Certificate(risk_bound≤0.3942, confidence=95%, bound='seeger', n_samples=2000, n_voters=50)
+    >>> certify(votes, y, bound="seeger", unlabelled=more)
+    Certificate(risk_bound≤0.2822, confidence=95%, bound='seeger', n_samples=2000, n_voters=50)
     """
     single = not isinstance(votes, VoteStatistics) and np.ndim(votes) == 1
     chosen = bound_at(("heldout" if single else "lacasse") if bound is None else bound, delta)
@@ -538,6 +568,15 @@ def certify(
             raise ValueError("y must be the true labels of these votes, got None.")
         votes = _as_table(votes)
         statistics, digest = chosen.count(votes, y, prior), votes_sha256(votes, y)
+    if unlabelled is not None:
+        if not chosen.uses_unlabelled:
+            users = (name for name in list_bounds() if get_bound(name).uses_unlabelled)
+            raise ValueError(
+                f"unlabelled votes are of use to the bounds {', '.join(users)}, which estimate the "
+                f"disagreement apart, got {chosen.name!r}."
+            )
+        labelled = () if digest is None else (votes, y)
+        statistics = join_unlabelled(statistics, unlabelled, *labelled)
     n = statistics.n_voters
     for fixed in [] if prior is None else [check_prior(prior, n)]:
         refuse_learned(statistics, "prior", fixed)
@@ -563,4 +602,7 @@ def certify(
         evidence=chosen.evidence(statistics, q, p),
         statistics_sha256=statistics.sha256,
         votes_sha256=digest,
+        provenance={}
+        if statistics.unlabelled is None
+        else {"unlabelled_samples": statistics.unlabelled.n_samples},
     )

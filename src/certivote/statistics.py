@@ -1,12 +1,13 @@
 """What a certification sample says about a set of voters, as exact counts that add up."""
 
+import copy
 import hashlib
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,10 +21,14 @@ from ._progress import progress_bar
 from ._storage import load_arrays, save_arrays
 from ._validation import check_count, check_distribution, check_number, refuse_mask
 
+if TYPE_CHECKING:
+    from .unlabelled import UnlabelledStatistics
+
 __all__ = [
     "IncompleteStatisticsError",
     "Moments",
     "VoteStatistics",
+    "as_counts",
     "as_labels",
     "losses_of_votes",
 ]
@@ -186,6 +191,8 @@ class VoteStatistics:
     ----------
     tested : FixedVotes or None
         The errors of votes whose weights were fixed before the sample, counted from votes.
+    unlabelled : UnlabelledStatistics or None
+        The disagreements of these voters on more examples, as `with_unlabelled` joins them.
 
     Examples
     --------
@@ -211,13 +218,14 @@ class VoteStatistics:
         rows: NDArray[np.uint8] | None = None,
     ) -> None:
         self.n_samples = check_count("n_samples", n_samples)
-        self.errors = _as_counts("errors", errors, ndim=1)
+        self.errors = as_counts("errors", errors, ndim=1)
         self.rows = self._bits = rows
         self.tested: FixedVotes | None = None
+        self.unlabelled: UnlabelledStatistics | None = None
         if self.errors.size < 1:
             raise ValueError("errors must count at least one voter, got none.")
         if tandem is not None:
-            self.tandem = _as_counts("tandem", tandem, ndim=2)
+            self.tandem = as_counts("tandem", tandem, ndim=2)
             self._check()
             self._bits = None
         elif rows is None:
@@ -233,7 +241,7 @@ class VoteStatistics:
                 counter.add(chunk, "rows")
         tandem, _ = counter.result()
         assert tandem is not None
-        return _as_counts("tandem", tandem, ndim=2)
+        return as_counts("tandem", tandem, ndim=2)
 
     def _check(self) -> None:
         m, n = self.n_samples, self.errors.size
@@ -415,7 +423,8 @@ class VoteStatistics:
     @property
     def offers(self) -> frozenset[str]:
         """What bounds may ask of these statistics."""
-        offers = {"moments", "joint"}
+        # Joined with unlabelled examples, d is not from the examples that e is from.
+        offers = {"moments", "joint"} if self.unlabelled is None else {"moments"}
         if self.rows is not None:
             offers |= {"rows", "vote errors"}
         if self.tested is not None:
@@ -457,7 +466,33 @@ class VoteStatistics:
         both = self._with_rows(m, n, tandem, rows if bits is None else bits, keep_rows)
         if self.tested is not None and other.tested is not None:
             both.tested = self.tested + other.tested
+        for unlabelled in (self.unlabelled, other.unlabelled):
+            if unlabelled is not None:
+                both = both.with_unlabelled(unlabelled)
         return both
+
+    def with_unlabelled(self, unlabelled: "UnlabelledStatistics") -> "VoteStatistics":
+        """Return these statistics with a disagreement from more examples, for two classes.
+
+        Parameters
+        ----------
+        unlabelled : UnlabelledStatistics
+            How often the same voters disagree on other examples, drawn like the labelled ones.
+
+        Returns
+        -------
+        VoteStatistics
+            The same counts of errors; `moments` takes the disagreement from all the examples. For
+            bounds that need joint error and disagreement of the same examples they are of no use.
+        """
+        if unlabelled.n_voters != self.n_voters:
+            raise ValueError(
+                f"unlabelled must be of the same {self.n_voters} voters, got {unlabelled.n_voters}."
+            )
+        joined = copy.copy(self)
+        vars(joined).pop("sha256", None)
+        joined.unlabelled = unlabelled if self.unlabelled is None else self.unlabelled + unlabelled
+        return joined
 
     def __radd__(self, other: object) -> "VoteStatistics":
         """Let ``sum(shards)`` work."""
@@ -468,6 +503,8 @@ class VoteStatistics:
         if not isinstance(other, VoteStatistics):
             return NotImplemented
         if self.n_samples != other.n_samples or not np.array_equal(self.errors, other.errors):
+            return False
+        if self.unlabelled != other.unlabelled:
             return False
         if self._bits is not None and other._bits is not None and self.sha256 == other.sha256:
             return True  # the same examples have the same counts; others may, too
@@ -522,11 +559,19 @@ class VoteStatistics:
             int(arrays["n_samples"]), arrays["errors"], arrays.get("tandem"), arrays.get("rows")
         )
         statistics.rows = statistics.rows if keep_rows else None
+        if "disagreements" in arrays:
+            from .unlabelled import UnlabelledStatistics
+
+            size, counts = int(arrays["unlabelled_samples"]), arrays["disagreements"]
+            statistics.unlabelled = UnlabelledStatistics(size, counts)
         return statistics
 
     def _arrays(self) -> dict[str, Any]:
         """Return the arguments that make these statistics again."""
         arrays: dict[str, Any] = {"n_samples": self.n_samples, "errors": self.errors}
+        if self.unlabelled is not None:
+            arrays["unlabelled_samples"] = self.unlabelled.n_samples
+            arrays["disagreements"] = self.unlabelled.disagreements
         if self._bits is not None:
             return arrays | {"rows": self._bits, "keep_rows": self.rows is not None}
         arrays["tandem"] = self.tandem
@@ -537,8 +582,15 @@ class VoteStatistics:
         """The SHA-256 of m, errors and tandem as little-endian 64-bit integers.
 
         Where the losses stand for the table, that of m, n and the sorted SHA-256 of the examples'
-        packed losses. In neither does the order of the examples matter.
+        packed losses. In neither does the order of the examples matter. With unlabelled examples,
+        that of both digests.
         """
+        own = self._own_sha256()
+        if self.unlabelled is None:
+            return own
+        return hashlib.sha256((own + self.unlabelled.sha256).encode()).hexdigest()
+
+    def _own_sha256(self) -> str:
         if self._bits is not None and prefer_bits(self.n_samples, self.n_voters):
             return rows_sha256(self._bits, self.n_voters)
         digest = hashlib.sha256(b"certivote statistics 1")
@@ -590,7 +642,7 @@ class VoteStatistics:
         # Rounding must not leave the set of possible moments: 0 ≤ e ≤ r ≤ 1.
         r = min(1.0, float(q @ self._error_rates))
         e = min(r, joint_error)
-        return Moments(
+        moments = Moments(
             gibbs_risk=r,
             joint_error=e,
             disagreement=2.0 * (r - e),
@@ -601,6 +653,7 @@ class VoteStatistics:
             joint_gradient=joint_gradient,
             disagreement_gradient=2.0 * (self._error_rates - joint_gradient),
         )
+        return moments if self.unlabelled is None else self.unlabelled.joined_to(moments, q)
 
     def _chunks_of_rows(self, rows: NDArray[np.uint8] | None) -> Iterator[NDArray[np.uint8]]:
         if rows is None:
@@ -682,7 +735,18 @@ def _total(chunks: object) -> int | None:
     return getattr(chunks, "n_samples", None)
 
 
-def _as_counts(name: str, values: ArrayLike, ndim: int) -> NDArray[np.int64]:
+def as_counts(name: str, values: ArrayLike, ndim: int) -> NDArray[np.int64]:
+    """Return counts as a read-only array of integers.
+
+    Parameters
+    ----------
+    name : str
+        How to call them in an error.
+    values : array-like
+        Integers.
+    ndim : int
+        The number of dimensions that they must have.
+    """
     array = np.asarray(values)
     if array.ndim != ndim or array.dtype.kind not in "iu":
         raise ValueError(

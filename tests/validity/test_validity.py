@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
 
-from certivote import VoteStatistics, minimize
+from certivote import UnlabelledStatistics, VoteStatistics, minimize
 from certivote.bounds import get_bound, list_moment_bounds
 from certivote.divergences import kl_divergence
 from certivote.solvers import LBFGS
@@ -23,6 +23,9 @@ CONSTANTS = ("maurer", "exact")
 # Rounding of the two numbers that are compared.
 ROUNDING = 1e-9
 ALL_BOUNDS = [(name, constant) for name in list_moment_bounds() for constant in CONSTANTS]
+# Those that bound d from below.
+UNLABELLED_BOUNDS = ("mcallester", "seeger", "dis")
+DISAGREEMENT_BOUNDS = ("mcallester", "seeger", "dis", "splitkl", "lacasse")
 every_bound = pytest.mark.parametrize(("name", "constant"), ALL_BOUNDS)
 
 
@@ -173,6 +176,45 @@ def test_a_broken_bound_is_caught(name, constant, breakage):
         if not holds(violations, draws, delta):
             caught.append((m, delta, n))
     assert caught
+
+
+# --- two voters that disagree: the statement on d ---
+#
+# Two voters of weight ½ that never err together: one of them errs on k of m examples, and then
+# r = d = 2e = k/2m. Where k is too large only the statement on d can fail, and only with it does
+# the true (e, d) leave the region that a bound claims.
+
+SPLIT_BOUNDS = [(name, constant) for name, constant in ALL_BOUNDS if name in DISAGREEMENT_BOUNDS]
+DISAGREEING = [(200, 1e-3), (50, 1e-4), (1000, 1e-5)]
+
+
+def disagreement_probability(name, constant, m, delta, times):
+    """The largest probability, over p, that d is below what examples counted so often claim."""
+    bound = get_bound(name, delta=delta, constant=constant)
+    rates = np.linspace(0.02, 0.98, 49)
+    k = np.arange(m + 1)
+    outside = np.empty((len(rates), m + 1), dtype=bool)
+    for i in k:
+        moments = {"gibbs_risk": i / m / 2, "joint_error": i / m / 4, "disagreement": i / m / 2}
+        sizes = dict.fromkeys(("gibbs_size", "joint_size", "disagreement_size"), times * m)
+        excess = bound.confidence_region(moments | sizes, 0.0)
+        outside[:, i] = excess(rates / 4, rates / 2) > ROUNDING
+    too_large = k > rates[:, None] * m
+    return float(np.sum(outside * too_large * binom.pmf(k, m, rates[:, None]), axis=1).max())
+
+
+@pytest.mark.parametrize(("name", "constant"), SPLIT_BOUNDS)
+def test_the_statement_on_the_disagreement_holds(name, constant):
+    for m, delta in DISAGREEING:
+        assert disagreement_probability(name, constant, m, delta, times=1) <= delta
+
+
+@pytest.mark.parametrize(("name", "constant"), SPLIT_BOUNDS)
+def test_a_broken_statement_on_the_disagreement_is_caught(name, constant):
+    assert any(
+        disagreement_probability(name, constant, m, delta, times=30) > 2 * delta
+        for m, delta in DISAGREEING
+    )
 
 
 # --- votes of several voters, with weights that an adversary chooses ---
@@ -329,6 +371,89 @@ def test_an_empirical_value_is_caught_by_the_same_check(name, monkeypatch):
     world = WORLDS["all err together"]
     violations = adversary_violations(name, "maurer", world, 40, seed=12)
     assert not holds(violations, 40, world.delta)
+
+
+# --- unlabelled examples ---
+#
+# With two classes two voters disagree where one of them errs: patterns of losses are enough.
+
+UNLABELLED = [(name, constant) for name, constant in ALL_BOUNDS if name in UNLABELLED_BOUNDS]
+# Labelled and unlabelled examples, and δ.
+UNLABELLED_WORLDS = {
+    "few labels": (make_world(8, 60, 0.3, m=100, delta=0.2, seed=31, spread=0.5), 3_000),
+    "all err together": (make_world(8, 60, 0.15, 150, 0.3, seed=32, together=0.2), 1_000),
+    "many labels": (make_world(8, 60, 0.15, 20_000, 0.1, seed=35, together=0.2), 10**6),
+    "as many as labels": (make_world(5, 30, 0.45, m=40, delta=0.3, seed=33, spread=0.2), 40),
+    "more voters than examples": (make_world(60, 40, 0.3, 20, 0.2, seed=34, spread=0.5), 30),
+}
+
+
+def draw_unlabelled(world, m, rng):
+    counts = rng.multinomial(m, world.probabilities)
+    both = world.patterns.T @ (counts[:, None] * world.patterns)
+    alone = np.diagonal(both)
+    return UnlabelledStatistics(m, alone[:, None] + alone - 2 * both)
+
+
+def as_it_is(statistics, unlabelled):
+    return statistics.with_unlabelled(unlabelled)
+
+
+def other_distribution(statistics, unlabelled):
+    """Unlabelled examples of another kind: the voters disagree wherever they can."""
+    n = statistics.n_voters
+    sides = np.arange(n) % 2
+    split = unlabelled.n_samples * (sides[:, None] != sides)
+    return statistics.with_unlabelled(UnlabelledStatistics(unlabelled.n_samples, split))
+
+
+def both_err(statistics, unlabelled):
+    """Three classes: voters that err alike also differ, half of the time."""
+    n, m = statistics.n_voters, unlabelled.n_samples
+    more = unlabelled.disagreements + statistics.tandem * m // (2 * statistics.n_samples)
+    more = np.minimum(more * (1 - np.eye(n, dtype=np.int64)), m)
+    return statistics.with_unlabelled(UnlabelledStatistics(m, more))
+
+
+def unlabelled_violations(name, constant, scenario, draws, seed, join=as_it_is):
+    """Samples on which some weights refute the bound, its d from unlabelled examples too."""
+    world, m = UNLABELLED_WORLDS[scenario]
+    bound = get_bound(name, delta=world.delta, constant=constant)
+    rng, violations = np.random.default_rng(seed), 0
+    for _ in range(draws):
+        statistics = join(world.draw(rng), draw_unlabelled(world, m, rng))
+        weights = np.vstack(
+            [world.fixed_weights, world.lucky_weights(statistics), learned(bound, statistics)]
+        )
+        values = [bound.value(statistics, q) for q in weights]
+        violations += bool(np.any(values < truth_for(bound, world, weights) - ROUNDING))
+    return violations
+
+
+@pytest.mark.parametrize("scenario", UNLABELLED_WORLDS)
+@pytest.mark.parametrize(("name", "constant"), UNLABELLED)
+def test_certificates_with_unlabelled_examples_hold(name, constant, scenario):
+    delta = UNLABELLED_WORLDS[scenario][0].delta
+    assert holds(unlabelled_violations(name, constant, scenario, 10, seed=13), 10, delta)
+
+
+@pytest.mark.parametrize("join", [other_distribution, both_err])
+@pytest.mark.parametrize("name", UNLABELLED_BOUNDS)
+def test_unlabelled_examples_that_break_the_assumptions_are_caught(name, join):
+    violations = unlabelled_violations(name, "maurer", "many labels", 15, seed=14, join=join)
+    assert not holds(violations, 15, UNLABELLED_WORLDS["many labels"][0].delta)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", UNLABELLED_WORLDS)
+@pytest.mark.parametrize(("name", "constant"), UNLABELLED)
+def test_certificates_with_unlabelled_examples_hold_on_many_samples(
+    name, constant, scenario, validity_table
+):
+    delta, draws = UNLABELLED_WORLDS[scenario][0].delta, 2000
+    violations = unlabelled_violations(name, constant, scenario, draws, seed=22)
+    validity_table(f"unlabelled: {scenario}", name, constant, delta, draws, violations)
+    assert holds(violations, draws, delta)
 
 
 # --- the long version ---

@@ -128,6 +128,8 @@ class Bound(BaseEstimator, ABC):
     name: ClassVar[str]
     formula: ClassVar[str]
     reference: ClassVar[str]
+    # Whether a disagreement from more, unlabelled examples makes it smaller.
+    uses_unlabelled: ClassVar[bool] = False
     weights_assumption: ClassVar[str] = (
         "The weights may have been learned from the certification examples in any way."
     )
@@ -409,6 +411,12 @@ class MomentBound(Bound):
 
     def _from_moments(self, moments: Moments, kl: float) -> float:
         moments.check_consistent()
+        if "joint" in self.needs and moments.joint_size != moments.disagreement_size:
+            raise ValueError(
+                f"the bound {self.name!r} needs joint_error and disagreement of the same examples, "
+                f"got a disagreement_size of {moments.disagreement_size} and a joint_size of "
+                f"{moments.joint_size}."
+            )
         return round_up(self._evaluate(moments, kl).value)
 
     def evidence(

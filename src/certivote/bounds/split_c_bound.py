@@ -29,6 +29,8 @@ class SplitBound(MomentBound):
         The constant c₂: the published 2√m, or the smaller ξ(m).
     """
 
+    uses_unlabelled = True
+
     def _largest_gibbs_risk(self, a: float, psi: float) -> Inverse:
         """Return an upper bound of r, and its derivatives in r_S and ψ."""
         return kl_inverse_upper_with_derivatives(a, psi)

@@ -116,16 +116,28 @@ def region_of(excess: Plane, start: float, n_rows: int = 201) -> Region:
     excess : callable
         As in `row_edges`.
     start : float
-        A disagreement whose row is not empty. It is one of the rows of the region.
+        A disagreement. If its row is not empty it is one of the rows of the region.
     n_rows : int, default=201
         The number of rows; they are denser at the two ends, where the region narrows.
     """
-    start = min(start, 0.5)
+    start = _row_near(excess, min(start, 0.5))
     low, high = _last_row(excess, start, 0.0), _last_row(excess, start, 0.5)
     share = (1.0 - np.cos(np.linspace(0.0, np.pi, n_rows))) / 2.0
     d = np.union1d(np.clip(low + (high - low) * share, low, high), start)
     smallest, largest = row_edges(excess, d)
     return Region(d, smallest, largest)
+
+
+def _row_near(excess: Plane, start: float) -> float:
+    """Return the nearest row to `start` that is not empty.
+
+    Where all are empty, no vote has the moments that the statements allow: one of them has failed.
+    The row where they nearly meet stands for the region then.
+    """
+    rows = np.union1d(np.linspace(0.0, 0.5, 1001), start)
+    lowest = excess(_lowest(excess, rows), rows)
+    away = np.where(lowest <= 0.0, np.abs(rows - start), np.inf)
+    return float(rows[np.argmin(away if np.any(lowest <= 0.0) else lowest)])
 
 
 def _last_row(excess: Plane, start: float, end: float) -> float:

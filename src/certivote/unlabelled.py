@@ -1,0 +1,225 @@
+"""What examples without labels say about two-class voters: how often each pair disagrees."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._counting import Counter
+from ._validation import check_count
+from .statistics import Moments, VoteStatistics, as_counts, as_labels
+
+__all__ = ["UnlabelledStatistics", "join_unlabelled"]
+
+_VALUES_PER_CHUNK = 2**25
+
+
+class UnlabelledStatistics:
+    """Exact counts of the disagreements of n voters on examples whose labels are not known.
+
+    With two classes, of two voters that disagree exactly one errs: these examples say as much about
+    the disagreement as labelled ones. With three classes both may err, and they say nothing. Join
+    them to the labelled ones with `VoteStatistics.with_unlabelled`.
+
+    Parameters
+    ----------
+    n_samples : int
+        The number of examples.
+    disagreements : array-like of shape (n, n)
+        The number of examples on which the two voters of a pair predict different labels.
+    classes : tuple, default=()
+        The labels that were predicted, at most two; none if they are not known.
+
+    Examples
+    --------
+    >>> from certivote import UnlabelledStatistics, VoteStatistics
+    >>> more = UnlabelledStatistics.from_votes([["cat", "dog"], ["dog", "dog"], ["cat", "dog"]])
+    >>> more.disagreements
+    array([[0, 2],
+           [2, 0]])
+    >>> s = VoteStatistics.from_votes([["cat", "dog"]], ["dog"]).with_unlabelled(more)
+    >>> moments = s.moments([0.5, 0.5])
+    >>> moments.disagreement, moments.disagreement_size, moments.gibbs_size
+    (0.375, 4, 1)
+    """
+
+    def __init__(
+        self, n_samples: int, disagreements: ArrayLike, classes: tuple[Any, ...] = ()
+    ) -> None:
+        self.n_samples = check_count("n_samples", n_samples)
+        self.disagreements = as_counts("disagreements", disagreements, ndim=2)
+        self.classes = classes
+        n = len(self.disagreements)
+        if n < 1 or self.disagreements.shape != (n, n):
+            raise ValueError(
+                f"disagreements must have shape (n, n), got {self.disagreements.shape}."
+            )
+        if np.diagonal(self.disagreements).any():
+            raise ValueError("disagreements must have 0 on its diagonal.")
+        if not np.array_equal(self.disagreements, self.disagreements.T):
+            raise ValueError("disagreements must be symmetric.")
+        if self.disagreements.min() < 0 or self.disagreements.max() > self.n_samples:
+            raise ValueError(f"disagreements must be between 0 and n_samples = {self.n_samples}.")
+
+    @classmethod
+    def from_votes(cls, votes: ArrayLike) -> "UnlabelledStatistics":
+        """Count the disagreements of predicted labels.
+
+        Parameters
+        ----------
+        votes : array-like of shape (m, n)
+            The label that each voter predicts for each example: at most two different ones.
+
+        Returns
+        -------
+        UnlabelledStatistics
+            The counts.
+        """
+        return cls.from_chunks([votes])
+
+    @classmethod
+    def from_chunks(cls, chunks: Iterable[ArrayLike]) -> "UnlabelledStatistics":
+        """Count the disagreements of votes that come in pieces, in one pass.
+
+        Parameters
+        ----------
+        chunks : iterable of array-like of shape (any, n)
+            Predicted labels, as in `from_votes`. The counts do not depend on how they are cut.
+
+        Returns
+        -------
+        UnlabelledStatistics
+            The counts.
+        """
+        classes: tuple[Any, ...] = ()
+        with Counter(table=True) as counter:
+            for number, chunk in enumerate(chunks):
+                name = f"unlabelled (chunk {number})" if number else "unlabelled"
+                votes = as_labels(name, chunk, ndim=2)
+                step = max(1, _VALUES_PER_CHUNK // votes.shape[1])
+                for start in range(0, len(votes), step):
+                    block = votes[start : start + step]
+                    classes = _add_labels(classes, block)
+                    counter.add(np.asarray(block != classes[0], dtype=np.bool_), name)
+        if counter.n_samples == 0:
+            raise ValueError("unlabelled must hold at least one example, got none.")
+        second, _ = counter.result()  # on how many examples both predict the second label
+        assert second is not None
+        alone = np.diagonal(second)
+        return cls(counter.n_samples, alone[:, None] + alone - 2 * second, classes)
+
+    @property
+    def n_voters(self) -> int:
+        """The number of voters."""
+        return len(self.disagreements)
+
+    def __add__(self, other: object) -> "UnlabelledStatistics":
+        """Return the counts of both samples together."""
+        if not isinstance(other, UnlabelledStatistics):
+            return NotImplemented
+        if self.n_voters != other.n_voters:
+            raise ValueError(
+                "unlabelled statistics can only be merged for the same voters, got "
+                f"{self.n_voters} and {other.n_voters} voters."
+            )
+        classes = self.classes
+        for label in other.classes:
+            classes = _add_labels(classes, np.array([label]))
+        return UnlabelledStatistics(
+            self.n_samples + other.n_samples, self.disagreements + other.disagreements, classes
+        )
+
+    def __radd__(self, other: object) -> "UnlabelledStatistics":
+        """Let ``sum(shards)`` work."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the counts are the same."""
+        if not isinstance(other, UnlabelledStatistics):
+            return NotImplemented
+        same = np.array_equal(self.disagreements, other.disagreements)
+        return self.n_samples == other.n_samples and same
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Return the sizes."""
+        return f"UnlabelledStatistics(n_samples={self.n_samples}, n_voters={self.n_voters})"
+
+    @cached_property
+    def _rates(self) -> NDArray[np.float64]:
+        return self.disagreements / self.n_samples
+
+    def joined_to(self, moments: Moments, q: NDArray[np.float64]) -> Moments:
+        """Return labelled moments with a disagreement over these examples too.
+
+        Parameters
+        ----------
+        moments : Moments
+            The moments on labelled examples.
+        q : ndarray of shape (n,)
+            The weights that they are of.
+        """
+        size = moments.disagreement_size + self.n_samples
+        share, gradient = self.n_samples / size, 2.0 * (self._rates @ q)
+        disagreement = (1.0 - share) * moments.disagreement + share * 0.5 * float(q @ gradient)
+        return replace(
+            moments,
+            disagreement=min(1.0, disagreement),
+            disagreement_size=size,
+            disagreement_gradient=(1.0 - share) * moments.disagreement_gradient + share * gradient,
+        )
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of m and the disagreements as little-endian 64-bit integers."""
+        digest = hashlib.sha256(b"certivote unlabelled 1")
+        digest.update(np.array([self.n_samples, self.n_voters], dtype="<i8").tobytes())
+        digest.update(self.disagreements.astype("<i8").tobytes())
+        return digest.hexdigest()
+
+
+def join_unlabelled(
+    statistics: VoteStatistics,
+    unlabelled: ArrayLike | UnlabelledStatistics,
+    votes: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+) -> VoteStatistics:
+    """Return statistics joined with unlabelled votes, where all is of the same two classes.
+
+    Parameters
+    ----------
+    statistics : VoteStatistics
+        What the labelled sample says.
+    unlabelled : array-like of shape (m_u, n) or UnlabelledStatistics
+        The votes of the same voters on unlabelled examples, or their counts.
+    votes, y : array-like, default=None
+        The labelled votes and the labels, to see that they are of the same classes.
+    """
+    if not isinstance(unlabelled, UnlabelledStatistics):
+        unlabelled = UnlabelledStatistics.from_votes(unlabelled)
+    classes = unlabelled.classes
+    for name, labels, ndim in (("votes", votes, 2), ("y", y, 1)):
+        if labels is not None:
+            classes = _add_labels(classes, as_labels(name, labels, ndim))
+    return statistics.with_unlabelled(unlabelled)
+
+
+def _add_labels(known: tuple[Any, ...], labels: NDArray[Any]) -> tuple[Any, ...]:
+    """Return the known labels with those that are new, and refuse a third one."""
+    for label in known:
+        labels = labels[labels != label]
+    while labels.size:
+        known = (*known, labels.flat[0])
+        if len(known) > 2:
+            raise ValueError(
+                "unlabelled votes are of use with two classes only, got the labels "
+                f"{', '.join(map(str, known))}: with three, two voters that disagree may both "
+                "err, so that their disagreement says nothing about their errors."
+            )
+        labels = labels[labels != known[-1]]
+    return known
