@@ -115,6 +115,15 @@ def test_voters_as_a_function(client):
     assert_same(statistics, (X[:, :1] > thresholds) != y[:, None])
 
 
+def test_votes_fixed_before_the_sample(client):
+    X, y = make_classification(800, 8, n_informative=5, random_state=0)
+    vote = MajorityVoteClassifier(n_voters=12, random_state=0).fit(X[:300], y[:300])
+    table, labels = da.from_array(X[300:], chunks=(90, 8)), da.from_array(y[300:], chunks=90)
+    statistics = from_dask(table, labels, voters=vote, tested=[vote.weights_], client=client)
+    wrong = np.count_nonzero(vote.predict(X[300:]) != y[300:])
+    assert statistics.vote_errors(vote.weights_) == wrong
+
+
 def test_many_voters_have_no_table_on_a_cluster_either(client):
     losses = random_losses(200, 5000)
     first, second = (
@@ -242,7 +251,7 @@ def test_bad_arguments_are_refused(client, arguments, error, message):
 
 
 def test_bad_voters_are_refused(client):
-    with pytest.raises(ValueError, match="y must be given with voters"):
+    with pytest.raises(ValueError, match="y must be given with voters or tested"):
         from_dask(da.ones((4, 2)), voters=len, client=client)
     with pytest.raises(TypeError, match="voters must be a fitted vote or a function"):
         from_dask(da.ones((4, 2)), da.ones(4), voters=3, client=client)

@@ -303,6 +303,16 @@ def test_a_checkpoint_comes_back_as_it_was(tmp_path, keep_rows):
     assert os.listdir(tmp_path) == ["so far.npz"]
 
 
+def test_a_checkpoint_has_the_votes_that_were_tested(tmp_path):
+    rng = np.random.default_rng(0)
+    votes, y = rng.integers(3, size=(50, 3)), rng.integers(3, size=50)
+    weights = np.array([[0.5, 0.3, 0.2], [0.0, 1.0, 0.0]])
+    VoteStatistics.from_votes(votes, y, tested=weights).save(tmp_path / "tested.npz")
+    loaded = VoteStatistics.load(tmp_path / "tested.npz")
+    assert loaded.vote_errors(weights[1]) == np.count_nonzero(votes[:, 1] != y)
+    assert "vote errors" in loaded.offers
+
+
 def test_a_checkpoint_is_the_old_or_the_new_one(tmp_path, monkeypatch):
     path = tmp_path / "checkpoint.npz"
     old = VoteStatistics.from_losses(random_losses(10, 3))

@@ -2,17 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from ._ballots import codes_of
 from ._progress import progress_bar
 from ._threads import one_core
 from .statistics import IncompleteStatisticsError, VoteStatistics
-
-if TYPE_CHECKING:
-    from .voters import Voters
 
 __all__ = ["from_dask"]
 
@@ -23,14 +21,13 @@ _LOST = (
     "was cancelled. Count again."
 )
 
-_Ask = Callable[[Any, Any], tuple[Any, Any]]
-
 
 def from_dask(
     data: Any,
     y: Any = None,
     *,
     voters: Any = None,
+    tested: ArrayLike | None = None,
     client: Any = None,
     verbose: int = 0,
 ) -> VoteStatistics:
@@ -51,6 +48,8 @@ def from_dask(
     voters : fitted vote or callable, default=None
         A fitted `MajorityVoteClassifier` or another vote of this library, whose voters vote; or a
         function that takes the examples of a partition, and returns labels of shape (m, n).
+    tested : array-like of shape (M, n), default=None
+        The weights of votes whose own errors are counted too, as in `VoteStatistics.from_votes`.
     client : distributed.Client, default=None
         The cluster; the current client if None.
     verbose : int, default=0
@@ -88,14 +87,14 @@ def from_dask(
         except ValueError as error:
             raise ValueError("client must be given, as there is no current one.") from error
     tables, labels = _partitions(data, y)
-    if voters is not None and y is None:
-        raise ValueError("y must be given with voters: the true labels of the examples.")
-    ask = None
-    if voters is not None:
-        ask = client.scatter(_asking(voters), broadcast=True, hash=False)
+    counting: Any = _Counting(voters, tested)
+    if voters is not None or tested is not None:
+        if y is None:
+            raise ValueError("y must be given with voters or tested: the true labels.")
+        counting = client.scatter(counting, broadcast=True, hash=False)
     count = delayed(_count, pure=False)
     leaves = client.compute(
-        [count(table, label, ask) for table, label in zip(tables, labels, strict=True)]
+        [count(table, label, counting) for table, label in zip(tables, labels, strict=True)]
     )
     with progress_bar("counting", len(leaves), verbose, unit="partitions") as advance:
         return _add_up(client, leaves, advance)
@@ -135,50 +134,43 @@ def _to_list(name: str, parts: Any) -> list[Any]:
     return list(parts)
 
 
-class _VotersOf:
-    """The voters of a fitted vote, without what else the vote remembers."""
+class _Counting:
+    """What every worker needs to know to count a partition: voters, votes to test."""
 
-    def __init__(self, voters: "Voters", classes: NDArray[Any]) -> None:
-        self._voters, self._classes = voters, classes
+    def __init__(self, voters: Any, tested: ArrayLike | None) -> None:
+        fitted = hasattr(voters, "voters_") and hasattr(voters, "classes_")
+        if voters is not None and not fitted and not callable(voters):
+            raise TypeError(
+                "voters must be a fitted vote or a function from examples to labels, got "
+                f"{type(voters).__name__}."
+            )
+        self._function = None if fitted else voters
+        # Of a fitted vote only the voters are sent, not what else it remembers.
+        self._voters: Any = voters.voters_ if fitted else None
+        self._labels: Any = voters.classes_ if fitted else None
+        self._tested = tested
 
-    def __call__(self, X: Any, y: Any) -> tuple[Any, Any]:
-        from .voters import codes_of  # a worker that only counts does without scikit-learn
-
-        codes = codes_of(np.asarray(y), self._classes)
-        # Every voter errs on a label that is none of the classes.
-        known = np.where(codes < 0, len(self._classes), codes)
-        return self._voters.votes(X, self._classes), known
-
-
-class _Function:
-    """A user's function of the examples."""
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self._function = function
-
-    def __call__(self, X: Any, y: Any) -> tuple[Any, Any]:
-        return self._function(X), y
-
-
-def _asking(voters: Any) -> _Ask:
-    if hasattr(voters, "voters_") and hasattr(voters, "classes_"):
-        return _VotersOf(voters.voters_, voters.classes_)
-    if not callable(voters):
-        raise TypeError(
-            "voters must be a fitted vote or a function from examples to labels, got "
-            f"{type(voters).__name__}."
-        )
-    return _Function(voters)
-
-
-def _count(table: Any, labels: Any, ask: _Ask | None) -> VoteStatistics:
-    """Count one partition, on the one core that Dask gives to a task."""
-    with one_core():
-        if ask is not None:
-            table, labels = ask(table, labels)
+    def __call__(self, table: Any, labels: Any) -> VoteStatistics:
+        classes = None
+        if self._voters is not None:
+            table = self._voters.votes(table, self._labels)
+            codes = codes_of(np.asarray(labels), self._labels)
+            classes = np.arange(len(self._labels))
+            # Every voter errs on a label that is none of the classes.
+            labels = np.where(codes < 0, len(classes), codes)
+        elif self._function is not None:
+            table = self._function(table)
         if labels is None:
             return VoteStatistics.from_losses(np.asarray(table))
-        return VoteStatistics.from_votes(np.asarray(table), np.asarray(labels))
+        return VoteStatistics.from_votes(
+            np.asarray(table), np.asarray(labels), tested=self._tested, classes=classes
+        )
+
+
+def _count(table: Any, labels: Any, counting: _Counting) -> VoteStatistics:
+    """Count one partition, on the one core that Dask gives to a task."""
+    with one_core():
+        return counting(table, labels)
 
 
 def _describe(statistics: VoteStatistics) -> tuple[int, str]:

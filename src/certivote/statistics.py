@@ -564,14 +564,18 @@ class VoteStatistics:
 
             size, counts = int(arrays["unlabelled_samples"]), arrays["disagreements"]
             statistics.unlabelled = UnlabelledStatistics(size, counts)
+        if "tested_weights" in arrays:
+            statistics.tested = FixedVotes(arrays["tested_weights"], arrays["tested_errors"])
         return statistics
 
     def _arrays(self) -> dict[str, Any]:
-        """Return the arguments that make these statistics again."""
+        """Return all that makes these statistics again."""
         arrays: dict[str, Any] = {"n_samples": self.n_samples, "errors": self.errors}
         if self.unlabelled is not None:
             arrays["unlabelled_samples"] = self.unlabelled.n_samples
             arrays["disagreements"] = self.unlabelled.disagreements
+        if self.tested is not None:
+            arrays |= {"tested_weights": self.tested.weights, "tested_errors": self.tested.errors}
         if self._bits is not None:
             return arrays | {"rows": self._bits, "keep_rows": self.rows is not None}
         arrays["tandem"] = self.tandem
