@@ -28,8 +28,14 @@ def section(name: str) -> tuple[str, bool]:
         digits = 6 if row.limit < 1 and "minima" in name else 3
         figure = np.ceil(row.figure * 10**digits) / 10**digits
         mark = "met" if row.met else "**not met**"
-        lines.append(f"| {row.what} | {figure:.{digits}f} | {row.limit:.{digits}f} | {mark} |")
+        limit = f"{row.limit:.{digits}f}"
+        if row.at_least > 0.0:
+            least = f"{row.at_least:.{digits}f}"
+            limit = f"{least} to {limit}" if np.isfinite(row.limit) else f"at least {least}"
+        lines.append(f"| {row.what} | {figure:.{digits}f} | {limit} | {mark} |")
         met &= row.met
+    # A section may have something to add, such as where the time went.
+    lines += ["", *module.remarks()] if hasattr(module, "remarks") else []
     text = "\n".join(lines) + "\n"
     print(text, flush=True)
     return text, met

@@ -14,10 +14,11 @@ class Row(NamedTuple):
     what: str
     figure: float
     limit: float
+    at_least: float = 0.0
 
     @property
     def met(self) -> bool:
-        return self.figure <= self.limit
+        return self.at_least <= self.figure <= self.limit
 
 
 def seconds(function: Callable[[], object]) -> float:

@@ -150,14 +150,15 @@ def sent(dask_worker):
     return dask_worker.transfer_outgoing_bytes_total
 
 
-@pytest.mark.parametrize("n_partitions", [5, 24])
+@pytest.mark.parametrize("n_partitions", [6, 24])
 def test_only_a_table_per_worker_moves(client, n_partitions):
-    n = 300
-    losses = da.random.random((6000, n), chunks=(6000 // n_partitions, n)) < 0.3
+    n = 600
+    losses = da.random.random((2400, n), chunks=(2400 // n_partitions, n)) < 0.3
     before = sum(client.run(sent).values())
     from_dask(losses, client=client)
     moved = sum(client.run(sent).values()) - before
-    # One table from worker to worker, one to the client, and notes of a few bytes.
+    # One table from worker to worker, one to the client, notes of a few bytes, and perhaps a
+    # partition that Dask gave to an idle worker: each is a twelfth of a table, or less.
     assert 8 * n**2 < moved < 1.2 * 2 * 8 * n**2
 
 
