@@ -526,7 +526,7 @@ TAMPERED = {
         lambda f: change(evidence__joint_error=f["evidence"]["joint_error"] * 1.1)(f),
         "gibbs_risk must be joint_error",
     ),
-    "smaller sample": (change(evidence__joint_size=300), "risk_bound|n_samples"),
+    "smaller sample": (change(evidence__joint_size=300), "risk_bound|n_samples|joint_size"),
     "smaller delta": (change(bound_parameters__delta=0.01), "risk_bound"),
     "other bound": (change(bound="mcallester"), "risk_bound"),
 }

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["FROZEN", "KEYS", "NEW_DATA", "SPLIT", "assumptions_of"]
+from ._validation import check_count, check_number
+
+__all__ = ["FROZEN", "KEYS", "NEW_DATA", "SPLIT", "assumptions_of", "check_looks"]
 
 SPLIT = "part A of a random split"
 FROZEN = "frozen, trained elsewhere"
@@ -17,6 +19,8 @@ KEYS = frozenset(
         "certify_size",
         "prior",
         "added_samples",
+        "look",
+        "delta_of_all_looks",
         "unlabelled_samples",
         "data",
         "data_sha256",
@@ -31,8 +35,15 @@ _ALWAYS = (
     "as the examples to come.",
     "The voters and the prior were fixed without looking at the certification examples.",
     "{weights}",
+)
+_ONLY = (
     "This is the only certificate that was asked for, or it was chosen without looking at the "
-    "others: the smallest of several holds only at the sum of their deltas.",
+    "others: the smallest of several holds only at the sum of their deltas."
+)
+_LOOK = (
+    "This is number {look} of the certificates of one vote on a growing sample, each at "
+    "{delta}/(k(k+1)) for its number k. All of these hold at once, with confidence 1 − {delta}: "
+    "no other certificate is among them."
 )
 _EXAMPLES = (
     "No example is there twice, by oversampling or because one subject gave several rows, and "
@@ -79,7 +90,33 @@ def assumptions_of(provenance: Mapping[str, Any], weights: str) -> tuple[str, ..
         What the bound assumes of the weights.
     """
     always = (text.format(weights=weights) for text in _ALWAYS)
-    texts = (*always, *_BY_ORIGIN.get(str(provenance.get("voters_from")), ()))
+    chosen = _ONLY
+    if "look" in provenance:
+        delta = provenance.get("delta_of_all_looks")
+        chosen = _LOOK.format(look=provenance["look"], delta=delta)
+    texts = (*always, chosen, *_BY_ORIGIN.get(str(provenance.get("voters_from")), ()))
     if "data_sha256" in provenance:
         texts = (*texts, _FILE)
     return (*texts, _UNLABELLED) if "unlabelled_samples" in provenance else texts
+
+
+def check_looks(provenance: Mapping[str, Any], delta: float) -> None:
+    """Refuse a certificate of a sequence whose delta is not that of its number.
+
+    Parameters
+    ----------
+    provenance : mapping
+        How the certification sample came about.
+    delta : float
+        The delta of the certificate.
+    """
+    if "look" not in provenance and "delta_of_all_looks" not in provenance:
+        return
+    look = check_count("look", provenance.get("look"))
+    total = check_number("delta_of_all_looks", provenance.get("delta_of_all_looks"), 0.0, 1.0)
+    expected = total / (look * (look + 1))
+    if abs(delta - expected) > 1e-12 * expected:
+        raise ValueError(
+            f"delta must be {expected!r}, which is that of certificate number {look} of a "
+            f"sequence, got {delta!r}."
+        )

@@ -18,7 +18,7 @@ from ._files import write_whole
 from ._formatting import format_confidence, format_up
 from ._learned import refuse_learned
 from ._provenance import KEYS as PROVENANCE
-from ._provenance import assumptions_of
+from ._provenance import assumptions_of, check_looks
 from ._validation import check_count, check_distribution, check_number, check_prior
 from ._version import __version__
 from .bounds import Bound, bound_at, get_bound, list_bounds
@@ -430,6 +430,7 @@ def _read_fields(fields: Mapping[str, Any]) -> Certificate:
             f"got {', '.join(sorted(fields['bound_parameters'])) or 'none'}."
         )
     bound = get_bound(fields["bound"], **fields["bound_parameters"])
+    check_looks(fields["provenance"], float(bound.delta))
     expected_texts = list(assumptions_of(fields["provenance"], bound.weights_assumption))
     if fields["assumptions"] != expected_texts:
         raise CertificateError(

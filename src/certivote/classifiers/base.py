@@ -37,6 +37,9 @@ from ..voters import Voters, codes_of, fit_voters, is_frozen
 
 __all__ = ["CertifiedVote"]
 
+# Predictions are made for so many votes at a time.
+_VOTES_PER_CHUNK = 2**24
+
 # Twins of training rows above this share of part B are hardly chance where features are continuous.
 _TOO_MANY_TWINS = 0.1
 
@@ -180,7 +183,17 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = _as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return vote_shares(self._ballots(X), self.weights_, len(self.classes_))
+        asked, m = self._asked(), _num_samples(X)
+        weights = self.weights_[self._columns(asked)]
+        shares = np.empty((m, len(self.classes_)))
+        step = max(1, _VOTES_PER_CHUNK // max(1, len(self.voters_)))
+        for start in range(0, max(1, m), step):
+            stop = min(m, start + step)
+            rows = X if step >= m else _safe_indexing(X, slice(start, stop))
+            shares[start:stop] = vote_shares(
+                self._ballots(rows, only=asked), weights, len(self.classes_)
+            )
+        return shares
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the largest share of the vote, the first one on a tie.
@@ -199,9 +212,21 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         labels: NDArray[Any] = self.classes_[winners(shares)]
         return labels
 
-    def _ballots(self, X: Any) -> NDArray[Any]:
+    def _asked(self) -> NDArray[np.bool_]:
+        """Return which voters have a say."""
+        weights = self.weights_.reshape(-1, len(self.voters_))
+        asked: NDArray[np.bool_] = np.any(weights > 0.0, axis=0)
+        return asked
+
+    def _columns(self, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which weights belong to the voters that are asked."""
+        return np.tile(asked, self.weights_.size // asked.size)
+
+    def _ballots(self, X: Any, only: NDArray[np.bool_] | None = None) -> NDArray[Any]:
         """Return the votes to which the weights belong."""
-        return self.voters_.votes(X, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
+        return self.voters_.votes(
+            X, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose, only=only
+        )
 
     def _statistics_of(
         self, X: Any, y: NDArray[Any], bound: Bound, prior: ArrayLike | None
@@ -253,6 +278,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         self._refuse_seen(X, rows)
         _warn_of_copies(X, rows)
         parameters = dict(self.certificate_.bound_parameters)
+        parameters["delta"] = self._provenance.get("delta_of_all_looks", parameters["delta"])
         if bound is None:
             if delta is not None:
                 parameters["delta"] = delta

@@ -65,8 +65,8 @@ class BinaryVote(CertifiedVote):
         )
         self.certificate_ = self._add_provenance(certificate)
 
-    def _ballots(self, X: Any) -> NDArray[Any]:
-        return with_complements(super()._ballots(X))
+    def _ballots(self, X: Any, only: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+        return with_complements(super()._ballots(X, only))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

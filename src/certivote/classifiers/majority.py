@@ -1,15 +1,19 @@
 """The vote whose weights minimise a certificate."""
 
 import warnings
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from .._fingerprints import row_fingerprints
-from .._validation import check_choice
-from ..bounds import Bound, bound_at
+from .._validation import check_choice, check_number
+from ..bounds import Bound, bound_at, get_bound
 from ..certificate import certify
 from ..learners import logistic
 from ..solvers import MinimizeResult, Solver, minimize
@@ -71,6 +75,10 @@ class MajorityVoteClassifier(CertifiedVote):
         How many voters are trained, or vote, at the same time.
     verbose : int, default=0
         Show progress bars if positive; prettier ones if `rich` is installed.
+    anytime : bool, default=False
+        Whether the certificates of `fit` and of every `partial_fit` after it shall hold all at
+        once, however many there are and whenever one stops: the k-th is given at ``δ/(k(k+1))``.
+        Otherwise each holds by itself, for the sample size at which it was asked for.
 
     Attributes
     ----------
@@ -117,6 +125,7 @@ class MajorityVoteClassifier(CertifiedVote):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        anytime: bool = False,
     ) -> None:
         self.voters = voters
         self.bound = bound
@@ -129,6 +138,7 @@ class MajorityVoteClassifier(CertifiedVote):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.anytime = anytime
 
     def _check_classes(self) -> None:
         check_choice("certification", self.certification, ("split",))
@@ -144,10 +154,19 @@ class MajorityVoteClassifier(CertifiedVote):
 
     def _bound(self) -> Bound:
         # The default stands for none: a bound object has its own.
-        own = isinstance(self.bound, Bound) and self.delta == 0.05
-        return bound_at(self.bound, None if own else self.delta)
+        default = isinstance(self.bound, Bound) and self.delta == 0.05
+        bound = bound_at(self.bound, None if default else self.delta)
+        look = self._provenance.get("look")
+        if look is None:
+            return bound
+        own: Bound = clone(bound)
+        own.delta /= look * (look + 1)
+        return own
 
     def _learn_prior(self, X: Any, y: NDArray[Any]) -> None:
+        if self.anytime:
+            self._provenance["delta_of_all_looks"] = self._bound().delta
+            self._provenance["look"] = 1
         self._prior: ArrayLike | None = None
         if isinstance(self.prior, str):
             votes = self._ballots(X)
@@ -181,9 +200,10 @@ class MajorityVoteClassifier(CertifiedVote):
     ) -> "MajorityVoteClassifier":
         """Add certification examples, and learn and certify the weights again.
 
-        The voters stay as they are. The first call on an unfitted vote is `fit`. A certificate
-        holds for the size at which it was asked for: looking again and again and keeping the
-        smallest is a choice among several. Examples that are known already are left out.
+        The voters stay as they are, and the old data is not needed again. The first call on an
+        unfitted vote is `fit`. A certificate holds for the size at which it was asked for: looking
+        again and again, and stopping when one pleases, is a choice among several, which only
+        ``anytime=True`` pays for. Examples that are known already are left out.
 
         Parameters
         ----------
@@ -221,5 +241,42 @@ class MajorityVoteClassifier(CertifiedVote):
         self._seen.add(rows)
         added = self._provenance.get("added_samples", 0) + len(rows)
         self._provenance = {**self._provenance, "added_samples": added}
+        if "look" in self._provenance:
+            self._provenance["look"] += 1
         self._learn(statistics, None, None, check_random_state(0))
         return self
+
+    def prune(self, min_weight: float) -> "MajorityVoteClassifier":
+        """Return a smaller vote, without the voters of little weight, and with its certificate.
+
+        The remaining weights are scaled to sum to 1, and certified on the same sample: the bounds
+        that hold for learned weights hold for these too. Voters without weight are not asked by
+        `predict`.
+
+        Parameters
+        ----------
+        min_weight : float
+            The smallest weight to keep, in (0, 1).
+
+        Returns
+        -------
+        MajorityVoteClassifier
+            A fitted vote; this one stays as it is.
+        """
+        check_is_fitted(self)
+        smallest = check_number("min_weight", min_weight, 0.0, 1.0)
+        kept = np.where(self.weights_ >= smallest, self.weights_, 0.0)
+        if not kept.any():
+            raise ValueError(
+                f"min_weight must be at most the largest weight, {self.weights_.max():g}, got "
+                f"{min_weight!r}."
+            )
+        pruned = copy(self)
+        claimed = self.certificate_
+        bound = get_bound(claimed.bound, **claimed.bound_parameters)
+        certificate = certify(
+            self.statistics_, weights=kept / kept.sum(), bound=bound, prior=self._prior
+        )
+        pruned.weights_ = certificate.weights.copy()
+        pruned.certificate_ = replace(certificate, provenance=dict(claimed.provenance))
+        return pruned

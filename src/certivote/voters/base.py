@@ -62,7 +62,12 @@ class Voters(Sequence[Any]):
         return f"Voters({len(self)})"
 
     def votes(
-        self, X: Any, classes: NDArray[Any], n_jobs: int | None = None, verbose: int = 0
+        self,
+        X: Any,
+        classes: NDArray[Any],
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        only: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.integer[Any]]:
         """Return what each voter predicts for each example.
 
@@ -76,15 +81,23 @@ class Voters(Sequence[Any]):
             How many voters vote at the same time.
         verbose : int, default=0
             Show a progress bar if positive.
+        only : ndarray of shape (n_voters,) of bool, default=None
+            Which voters are asked; all if None.
 
         Returns
         -------
-        ndarray of shape (m, n_voters)
+        ndarray of shape (m, n_asked)
             Indices into `classes`; −1 for any other label.
         """
+        asked = np.ones(len(self), dtype=bool) if only is None else only
         columns: list[NDArray[np.integer[Any]]] = []
-        with progress_bar("voting", len(self), verbose) as advance:
+        first = 0
+        with progress_bar("voting", int(asked.sum()), verbose) as advance:
             for group in self.groups:
+                members = np.flatnonzero(asked[first : first + len(group)])
+                first += len(group)
+                if not members.size:
+                    continue
                 prepared = group.prepare(X)
 
                 def ask(index: int, group: Group = group, prepared: Any = prepared) -> Any:
@@ -93,6 +106,6 @@ class Voters(Sequence[Any]):
                     return column
 
                 parallel = Parallel(n_jobs=n_jobs, prefer="threads")
-                columns += parallel(delayed(ask)(index) for index in range(len(group)))
+                columns += parallel(delayed(ask)(int(index)) for index in members)
         narrow = np.min_scalar_type(-max(len(classes), 1))
         return np.stack(columns, axis=1, dtype=narrow, casting="unsafe")
