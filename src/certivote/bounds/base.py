@@ -23,7 +23,9 @@ __all__ = [
     "combine",
     "kl_and_log_ratio",
     "round_up",
+    "softmax",
     "statement",
+    "through_softmax",
 ]
 
 # A function of arrays e and d.
@@ -339,6 +341,26 @@ class Bound(BaseEstimator, ABC):
         """Return what a solver descends: the value, or more than 1 where that is flat at 1."""
         return self._value_and_gradient(statistics, q, p)
 
+    def _descent(
+        self,
+        statistics: VoteStatistics,
+        logits: NDArray[np.float64],
+        p: NDArray[np.float64],
+        log_prior: NDArray[np.float64],
+        settings: PrintedSettings | None = None,
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the objective at ``q ∝ p·exp(logits)`` and its gradient in the logits.
+
+        With settings it is the objective of the paper's algorithm. A bound may read more from the
+        logits than the weights: adding a constant to all of them need not leave it where it is.
+        """
+        q = softmax(log_prior + logits)
+        if settings is None:
+            value, gradient = self._objective(statistics, q, p)
+        else:
+            value, gradient = self._printed_objective(statistics, q, p, settings)
+        return value, through_softmax(q, gradient)
+
     def _printed_objective(
         self,
         statistics: VoteStatistics,
@@ -556,3 +578,30 @@ def kl_and_log_ratio(
     support = q > 0
     ratio[support] = np.log(q[support]) - np.log(p[support])
     return weights_kl(q, p), ratio
+
+
+def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ``exp(logits)``, normalised.
+
+    Parameters
+    ----------
+    logits : ndarray of shape (n,)
+        Any numbers, or −∞.
+    """
+    q: NDArray[np.float64] = np.exp(logits - logits.max())
+    q /= q.sum()
+    return q
+
+
+def through_softmax(q: NDArray[np.float64], gradient: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the gradient in the logits from that in the weights ``q = softmax(logits)``.
+
+    Parameters
+    ----------
+    q, gradient : ndarray of shape (n,)
+        The weights, and the gradient in them.
+    """
+    if q.min() == 0.0:
+        gradient = np.where(q > 0, gradient, 0.0)
+    chained: NDArray[np.float64] = q * (gradient - float(q @ gradient))
+    return chained

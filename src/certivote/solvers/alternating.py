@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize as scipy_minimize
 
 from .._validation import check_positive
-from ..bounds.base import chain_rule, kl_and_log_ratio
+from ..bounds.base import chain_rule, kl_and_log_ratio, through_softmax
 from ..bounds.kl_inverse import OneMomentBound
 from ..divergences import weights_kl
-from .base import Problem, Solver, through_softmax
+from .base import Problem, Solver
 
 __all__ = ["Alternating"]
 

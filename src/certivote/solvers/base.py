@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from .._learned import note_learned
 from .._threads import one_blas_thread
 from .._validation import check_prior
-from ..bounds.base import Bound
+from ..bounds.base import Bound, PrintedSettings, softmax
 from ..statistics import VoteStatistics
 
-__all__ = ["Callback", "MinimizeResult", "Problem", "Solver", "softmax"]
+__all__ = ["Callback", "MinimizeResult", "Problem", "Solver"]
 
 Callback = Callable[[int, float], object]
 
@@ -98,9 +98,13 @@ class Problem:
 
     def objective(self, logits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the bound's objective and its gradient in the logits."""
-        q = self.weights(logits)
-        value, gradient = self.bound._objective(self.statistics, q, self.prior)
-        return value, through_softmax(q, gradient)
+        return self.bound._descent(self.statistics, logits, self.prior, self.log_prior)
+
+    def printed_objective(
+        self, logits: NDArray[np.float64], settings: PrintedSettings
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the objective of the paper's algorithm and its gradient in the logits."""
+        return self.bound._descent(self.statistics, logits, self.prior, self.log_prior, settings)
 
     def record(self, value: float) -> None:
         """Note the objective after an iteration, and tell the callback."""
@@ -139,9 +143,10 @@ class Solver(BaseEstimator, ABC):
         found = [(weights, True, "fixed in advance") for weights in bound._candidates(p)]
         history: list[float] = []
         with one_blas_thread():
-            for member in bound.members():
-                problem = Problem(member, statistics, p, history, callback)
-                found.append(self._solve(problem, random_state))
+            problems = [
+                Problem(member, statistics, p, history, callback) for member in bound.members()
+            ]
+            found += self._solve_all(problems, random_state)
             values = [bound.value(statistics, weights, p) for weights, _, _ in found]
         value, (weights, converged, message) = min(
             zip(values, found, strict=True), key=lambda pair: pair[0]
@@ -160,29 +165,14 @@ class Solver(BaseEstimator, ABC):
     def _check_settings(self) -> None:
         """Refuse settings that make no sense."""
 
+    def _solve_all(
+        self, problems: list[Problem], random_state: int | np.random.RandomState | None
+    ) -> list[tuple[NDArray[np.float64], bool, str]]:
+        """Return what `_solve` does for each of the members of one bound, or for the best."""
+        return [self._solve(problem, random_state) for problem in problems]
+
     @abstractmethod
     def _solve(
         self, problem: Problem, random_state: int | np.random.RandomState | None
     ) -> tuple[NDArray[np.float64], bool, str]:
         """Return the best weights, whether the criterion was met, and why it stopped."""
-
-
-def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ``exp(logits)``, normalised.
-
-    Parameters
-    ----------
-    logits : ndarray of shape (n,)
-        Any numbers, or −∞.
-    """
-    q: NDArray[np.float64] = np.exp(logits - logits.max())
-    q /= q.sum()
-    return q
-
-
-def through_softmax(q: NDArray[np.float64], gradient: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the gradient in the logits from that in the weights ``q = softmax(logits)``."""
-    if q.min() == 0.0:
-        gradient = np.where(q > 0, gradient, 0.0)
-    chained: NDArray[np.float64] = q * (gradient - float(q @ gradient))
-    return chained

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from .._validation import check_positive
 from ..divergences import Inverse, binary_kl
-from .base import Problem, Solver, through_softmax
+from .base import Problem, Solver
 
 __all__ = ["COCOB", "Adam", "FirstOrder", "GradientDescent", "Update"]
 
@@ -361,18 +361,14 @@ class FirstOrder(Solver):
         self, problem: Problem, random_state: int | np.random.RandomState | None
     ) -> tuple[NDArray[np.float64], bool, str]:
         update = self.update if isinstance(self.update, Update) else _UPDATES[self.update]()
-        bound, statistics, prior = problem.bound, problem.statistics, problem.prior
-        logits = np.zeros(prior.size)
+        best = logits = np.zeros(problem.prior.size)
         state = update.start(logits)
-        best = problem.weights(logits)
-        best_value, _ = bound._objective(statistics, best, prior)
+        best_value, _ = problem.objective(logits)
         for _ in range(self.n_iter):
-            q = problem.weights(logits)
-            _, gradient = bound._printed_objective(statistics, q, prior, self)
-            logits = update.step(logits, through_softmax(q, gradient), state)
-            q = problem.weights(logits)
-            value, _ = bound._objective(statistics, q, prior)
+            _, gradient = problem.printed_objective(logits, self)
+            logits = update.step(logits, gradient, state)
+            value, _ = problem.objective(logits)
             problem.record(value)
             if value < best_value:
-                best, best_value = q, value
-        return best, True, f"{self.n_iter} updates done"
+                best, best_value = logits, value
+        return problem.weights(best), True, f"{self.n_iter} updates done"

@@ -15,6 +15,11 @@ from .base import Problem, Solver
 
 __all__ = ["LBFGS"]
 
+_FEW = 100
+# Where the members of a bound compete, a start this many times as high as what another one has
+# reached is not followed, if that is this good.
+_HOPELESS, _GOOD = 1.3, 0.2
+
 
 class LBFGS(Solver):
     """Minimise the certificate itself with L-BFGS, from several starts, and keep the best.
@@ -33,9 +38,11 @@ class LBFGS(Solver):
     n_random : int, default=0
         The number of random starts, drawn from a flat Dirichlet distribution.
     tol : float, default=1e-6
-        It stops when no derivative in a logit exceeds `tol` times the value, or when one iteration
-        lowers the logarithm of the value by less than ``tol²``. Each start is followed until
-        ``100·tol``, and the best one to the end.
+        It stops when no derivative in a logit exceeds `tol` times the value (with more than 100
+        voters, times 100/n), or when one iteration lowers the logarithm of the value by less than
+        ``tol²``. Each start is followed until ``100·tol``, and the best one to the end. Where the
+        members of a bound compete, the lowest starts come first, and once less than 0.2 is reached
+        those 1.3 times as high are left out.
     max_iter : int, default=20000
         The largest number of iterations of one run.
     memory : int, default=20
@@ -89,7 +96,7 @@ class LBFGS(Solver):
         if spread > 0.0:
             excess = (errors - errors.min()) / spread
             for power in range(self.n_tempered):
-                yield -(4.0 ** (power + 0.5)) * excess
+                yield 4.0 ** (power + 0.5) * (1.0 - excess)
         order = np.argsort(np.where(problem.prior > 0, errors, np.inf), kind="stable")
         for voter in order[: min(self.n_single, np.count_nonzero(problem.prior))]:
             single = 0.05 * problem.prior
@@ -115,7 +122,8 @@ class LBFGS(Solver):
             method="L-BFGS-B",
             callback=callback,
             options={
-                "gtol": tol,
+                # The derivatives share out the whole: they are the smaller the more voters.
+                "gtol": tol * min(1.0, _FEW / start.size),
                 "ftol": tol**2,
                 "maxiter": self.max_iter,
                 "maxfun": 20 * self.max_iter,
@@ -131,7 +139,33 @@ class LBFGS(Solver):
             self._descend(problem, start, 100.0 * self.tol)
             for start in self._starts(problem, random_state)
         ]
-        best = self._descend(problem, min(runs, key=lambda run: run.fun).x, self.tol)
+        return self._finish(problem, min(runs, key=lambda run: run.fun))
+
+    def _finish(
+        self, problem: Problem, run: OptimizeResult
+    ) -> tuple[NDArray[np.float64], bool, str]:
+        best = self._descend(problem, run.x, self.tol)
         # Status 2 is a line search that found nothing lower in floating point: the end of the road.
         converged = best.status == 0 or (best.status == 2 and "ABNORMAL" in best.message)
         return problem.weights(best.x), converged, best.message
+
+    def _solve_all(
+        self, problems: list[Problem], random_state: int | np.random.RandomState | None
+    ) -> list[tuple[NDArray[np.float64], bool, str]]:
+        if len(problems) == 1:
+            return super()._solve_all(problems, random_state)
+        # One of several members is to win.
+        starts = [
+            (problem.objective(start)[0], number, start)
+            for number, problem in enumerate(problems)
+            for start in self._starts(problem, random_state)
+        ]
+        starts.sort(key=lambda entry: entry[:2])
+        reached, best = math.inf, (problems[0], OptimizeResult(x=starts[0][2], fun=math.inf))
+        for height, number, start in starts:
+            if reached < _GOOD and height > _HOPELESS * reached:
+                break
+            run = self._descend(problems[number], start, 100.0 * self.tol)
+            if run.fun < best[1].fun:
+                reached, best = math.exp(run.fun), (problems[number], run)
+        return [self._finish(*best)]
