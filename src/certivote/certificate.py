@@ -33,10 +33,13 @@ FORMAT = "certivote certificate"
 FORMAT_VERSION = 1
 
 _VACUOUS = "The certificate is vacuous: it says nothing about this vote."
-_MOMENTS = {
+# What of the evidence is shown with the claim.
+_FIGURES = {
     "gibbs_risk": "Gibbs risk",
     "joint_error": "joint error",
     "disagreement": "disagreement",
+    "margin_loss": "margin loss",
+    "concentration": "concentration",
 }
 
 # A certificate is recomputed on other machines: sums may differ by this much, not more.
@@ -190,7 +193,7 @@ class Certificate:
             ),
             *(
                 (label, f"{self.evidence[name]:.3f}")
-                for name, label in _MOMENTS.items()
+                for name, label in _FIGURES.items()
                 if name in self.evidence
             ),
             ("KL", f"{self.kl:.2f}"),
@@ -447,7 +450,7 @@ def _read_fields(fields: Mapping[str, Any]) -> Certificate:
     unlabelled = fields["provenance"].get("unlabelled_samples", 0)
     if "unlabelled_samples" in fields["provenance"]:
         check_count("unlabelled_samples", unlabelled)
-    for size in ("gibbs_size", "joint_size", "disagreement_size", "vote_size"):
+    for size in ("gibbs_size", "joint_size", "disagreement_size", "vote_size", "margin_size"):
         expected_size = n_samples + (unlabelled if size == "disagreement_size" else 0)
         if fields["evidence"].get(size, expected_size) != expected_size:
             raise CertificateError(

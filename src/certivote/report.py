@@ -25,6 +25,7 @@ __all__ = ["report", "write_report"]
 _PARAMETERS = {
     "delta": ("δ", "the probability that the claim fails, over the draw of the sample"),
     "constant": ("Constant c₂(m)", "“maurer” is 2√m, “exact” is the smaller ξ(m)"),
+    "cells": ("Cells", "fixed in advance: K₀, the margin 2γ√(K₀+1), and the share of δ"),
 }
 _EVIDENCE = {
     "gibbs_risk": ("Gibbs risk r", "how often a voter drawn by the weights errs"),
@@ -35,9 +36,19 @@ _EVIDENCE = {
     "disagreement_size": ("Examples behind d", "may include examples without a label"),
     "winner": ("Winner", "the certificate that was the smallest; all of them share δ"),
     "vote_errors": ("Errors of the vote", "on how many of the examples its prediction was wrong"),
+    "margin_loss": ("Margin loss ℓ", "how often a vote drawn near this one errs, or nearly does"),
+    "margin_size": ("Examples behind ℓ", "all of them"),
+    "cell": ("Cell", "the one of the cells, counted from 0, that gives the smallest bound"),
+    "concentration": ("Concentration K", "how near to this vote the drawn ones are"),
 }
-_MOMENTS = ("gibbs_risk", "joint_error", "disagreement")
-_SIZES = ("gibbs_size", "joint_size", "disagreement_size", "vote_size")
+_DECIMALS = {
+    "gibbs_risk": 4,
+    "joint_error": 4,
+    "disagreement": 4,
+    "margin_loss": 4,
+    "concentration": 1,
+}
+_SIZES = ("gibbs_size", "joint_size", "disagreement_size", "margin_size", "vote_size")
 
 # What may stand in a formula, what it looks like there, and what it means.
 _SYMBOLS = (
@@ -50,6 +61,10 @@ _SYMBOLS = (
     ("Beta⁻¹", "Beta⁻¹", "the quantile of a beta distribution: the binomial test of k errors in m"),
     ("/M", "M", "the number of votes, fixed in advance, of which this is the best"),
     ("A_i", "A_i(δ·s_i)", "the i-th certificate at its share of δ; the winner is named below"),
+    ("Dir(", "Dir(Kq)", "the Dirichlet distribution of votes around q, the nearer the larger K"),
+    ("ℓ_", "ℓ", "how often a vote drawn near this one has an erring weight of at least ½ − γ"),
+    ("ε", "ε", "the probability that one drawn near a vote that errs has a smaller one"),
+    ("cells", "cells", "pairs of K₀ and γ that are fixed in advance, each with its part δ_c of δ"),
     ("ψ", "ψ", "what chance may do: it grows with KL and with 1/δ, and shrinks with m"),
 )
 
@@ -287,7 +302,7 @@ def _figures(certificate: Certificate) -> str:
         [
             "<section>\n<h2>The figures behind it</h2>",
             f"<table>\n<tbody>\n{rows}\n</tbody>\n</table>",
-            '<p class="note">The bound is rounded up and the confidence down; r, e, d and KL are '
+            '<p class="note">The bound is rounded up and the confidence down; the others are '
             "rounded to the nearest. The certificate at the end of this page has them all in "
             "full.</p>",
             f"<h3>The bound: {_field('bound', certificate.bound)}</h3>",
@@ -323,7 +338,7 @@ def _rows(certificate: Certificate) -> Iterable[tuple[str, str, str]]:
         if name in _SIZES and value == m:
             continue
         label, meaning = _EVIDENCE.get(name, (_label(name), "evidence that the bound is made of"))
-        shown = f"{value:.4f}" if name in _MOMENTS else None
+        shown = f"{value:.{_DECIMALS[name]}f}" if name in _DECIMALS else None
         yield label, meaning, _field(f"evidence.{name}", value, shown)
     yield (
         "KL",

@@ -659,7 +659,11 @@ class VoteStatistics:
         )
         return moments if self.unlabelled is None else self.unlabelled.joined_to(moments, q)
 
-    def _chunks_of_rows(self, rows: NDArray[np.uint8] | None) -> Iterator[NDArray[np.uint8]]:
+    def _packed_chunks(
+        self, rows: NDArray[np.uint8] | None = None
+    ) -> Iterator[NDArray[np.uint8]]:
+        """Yield packed rows, a few at a time: those that were kept if none are given."""
+        rows = self.rows if rows is None else rows
         if rows is None:
             raise ValueError(
                 "these statistics hold counts only: build them with keep_rows=True to know what "
@@ -667,7 +671,13 @@ class VoteStatistics:
             )
         step = max(1, min(_ROWS_PER_PRODUCT, _LOSSES_PER_PRODUCT // self.n_voters))
         for start in range(0, self.n_samples, step):
-            yield np.unpackbits(rows[start : start + step], axis=1, count=self.n_voters)
+            yield rows[start : start + step]
+
+    def _chunks_of_rows(
+        self, rows: NDArray[np.uint8] | None = None
+    ) -> Iterator[NDArray[np.uint8]]:
+        for packed in self._packed_chunks(rows):
+            yield np.unpackbits(packed, axis=1, count=self.n_voters)
 
     def erring_weight(self, weights: ArrayLike) -> NDArray[np.float64]:
         """Return the weight of the voters that err, for each example.
@@ -683,7 +693,7 @@ class VoteStatistics:
             W. It needs statistics built with ``keep_rows=True``.
         """
         q = check_distribution("weights", weights, self.n_voters)
-        return np.concatenate([chunk @ q for chunk in self._chunks_of_rows(self.rows)])
+        return np.concatenate([chunk @ q for chunk in self._chunks_of_rows()])
 
     def vote_errors(self, weights: ArrayLike) -> int:
         """Return on how many examples the weighted vote errs.

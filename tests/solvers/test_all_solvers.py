@@ -25,14 +25,23 @@ from certivote.solvers import (
 )
 
 RELAXED = ("gibbs", "tandem")
+MOMENT_BOUNDS = list_moment_bounds()
+# Those that are minimised by going down a gradient.
+SMOOTH = [*MOMENT_BOUNDS, "dirichlet"]
 PAIRS = [
     (solver, bound)
-    for solver, bound in itertools.product(list_solvers(), list_moment_bounds())
+    for solver, bound in itertools.product(list_solvers(), SMOOTH)
     if solver != "alternating" or bound in RELAXED
 ]
 every_pair = pytest.mark.parametrize(("solver_name", "bound_name"), PAIRS)
-every_bound = pytest.mark.parametrize("bound_name", list_moment_bounds())
+every_moment_bound = pytest.mark.parametrize("bound_name", MOMENT_BOUNDS)
+every_bound = pytest.mark.parametrize("bound_name", SMOOTH)
 every_solver = pytest.mark.parametrize("solver_name", list_solvers())
+
+
+def statistics_of(losses):
+    """Statistics that have all that any bound needs."""
+    return VoteStatistics.from_losses(losses, keep_rows=True)
 
 
 @cache
@@ -41,13 +50,18 @@ def sample(seed, m=1_000, n=8):
     rng = np.random.default_rng([seed, m, n])
     difficulty = rng.beta(0.3, 2.0, size=(m, 1))
     skill = rng.uniform(0.3, 1.7, size=n)
-    return VoteStatistics.from_losses(rng.random((m, n)) < np.clip(difficulty * skill, 0, 1))
+    return statistics_of(rng.random((m, n)) < np.clip(difficulty * skill, 0, 1))
 
 
 def quick(solver_name, n_iter=300):
     """The solver with its defaults, but fewer of the paper's updates."""
     solver = get_solver(solver_name)
     return solver.set_params(n_iter=n_iter) if "n_iter" in solver.get_params() else solver
+
+
+def steps(bound_name):
+    """Fewer of them where every one sees every example, for each of several members."""
+    return 300 if bound_name in MOMENT_BOUNDS else 30
 
 
 def gradient_in_logits(weights, gradient):
@@ -64,13 +78,17 @@ def test_result_is_a_certificate_below_that_of_the_prior(solver_name, bound_name
     for seed in range(3):
         statistics = sample(seed)
         prior = None if seed == 0 else rng.dirichlet(np.full(8, 5.0))
-        result = minimize(bound, statistics, prior, solver=quick(solver_name))
+        solver = quick(solver_name, steps(bound_name))
+        result = minimize(bound, statistics, prior, solver=solver)
         start = np.full(8, 1 / 8) if prior is None else prior
         assert result.weights.shape == (8,)
         assert result.weights.min() >= 0.0
         assert result.weights.sum() == pytest.approx(1.0, abs=1e-12)
         assert result.value == bound.value(statistics, result.weights, prior)
-        assert result.value < bound.value(statistics, start, prior)
+        if isinstance(bound, MomentBound):
+            assert result.value < bound.value(statistics, start, prior)
+        else:  # the prior itself may be the best vote that it can certify
+            assert result.value <= bound.value(statistics, start, prior)
         assert result.converged
         assert result.message
         assert result.n_iter == len(result.history)
@@ -92,7 +110,7 @@ CORNERS = {
 @every_pair
 def test_corners(solver_name, bound_name, losses):
     """Samples with nothing to learn, or everything: no warning, no NaN, no worse than the prior."""
-    statistics, bound = VoteStatistics.from_losses(losses), get_bound(bound_name)
+    statistics, bound = statistics_of(losses), get_bound(bound_name)
     n = statistics.n_voters
     result = minimize(bound, statistics, solver=quick(solver_name, 20))
     assert np.isfinite(result.weights).all()
@@ -116,7 +134,7 @@ def test_a_wild_update_never_ends_above_the_prior(solver, bound_name):
     """The prior is a point on the way too, and may be the best one."""
     bound = get_bound(bound_name)
     losses = np.random.default_rng(1).random((400, 30)) < 0.2  # alike, so that the prior is best
-    statistics = VoteStatistics.from_losses(losses)
+    statistics = statistics_of(losses)
     result = minimize(bound, statistics, solver=clone(solver))
     assert result.value <= bound.value(statistics, np.full(30, 1 / 30)) + 1e-12
 
@@ -132,7 +150,7 @@ def test_alternating_never_ends_above_the_prior(bound_name):
         assert result.value <= bound.value(statistics, np.full(30, 1 / 30)) + 1e-12
 
 
-@every_bound
+@every_moment_bound
 def test_lbfgs_ends_at_a_stationary_point(bound_name):
     bound = get_bound(bound_name)
     for seed in range(4):
@@ -185,7 +203,7 @@ def best_of_two(bound, statistics, prior):
     return min(refined.fun, values[best])
 
 
-@every_bound
+@every_moment_bound
 @pytest.mark.parametrize("seed", range(4))
 def test_two_voters_against_brute_force(bound_name, seed):
     bound, statistics = get_bound(bound_name), sample(seed, m=2_000, n=2)
@@ -195,7 +213,7 @@ def test_two_voters_against_brute_force(bound_name, seed):
         assert found.value == pytest.approx(best, abs=1e-8)
 
 
-@every_bound
+@every_moment_bound
 @pytest.mark.parametrize("seed", range(2))
 def test_two_voters_with_the_algorithms_of_the_paper(bound_name, seed):
     """One descent from the prior: it ends at a local minimum, perhaps not at the best."""
@@ -223,7 +241,7 @@ def test_two_voters_with_the_relaxation(bound_name):
     assert relaxed(found.weights[0]) == pytest.approx(best, abs=1e-6)
 
 
-@every_bound
+@every_moment_bound
 @pytest.mark.parametrize("seed", range(2))
 def test_three_voters_against_brute_force(bound_name, seed):
     bound, statistics = get_bound(bound_name), sample(seed, m=2_000, n=3)
@@ -291,7 +309,7 @@ WDBC = {
 }
 
 
-@every_bound
+@every_moment_bound
 def test_minima_on_wdbc(bound_name, wdbc, exact):
     assert wdbc.n_samples == 143
     bound = get_bound(bound_name)
@@ -309,7 +327,7 @@ def test_cocob_reaches_the_same_minimum_on_wdbc(wdbc):
 
 
 @pytest.mark.parametrize("update", ["adam", "gd", "cocob"])
-@every_bound
+@every_moment_bound
 def test_every_update_descends(bound_name, update):
     bound, statistics = get_bound(bound_name), sample(2)
     result = minimize(bound, statistics, solver=FirstOrder(update, n_iter=200))
@@ -606,15 +624,17 @@ def test_a_prior_of_zero_gives_a_weight_of_zero(solver_name, bound_name):
     best = int(np.argmin(statistics.errors))
     prior = np.full(8, 1 / 6)
     prior[[best, (best + 3) % 8]] = 0.0
-    result = minimize(bound_name, statistics, prior, solver=quick(solver_name))
+    solver = quick(solver_name, steps(bound_name))
+    result = minimize(bound_name, statistics, prior, solver=solver)
     assert np.all(result.weights[prior == 0] == 0.0)
     assert np.isfinite(result.value)
     kept = np.flatnonzero(prior)
-    fewer = VoteStatistics(
-        statistics.n_samples, statistics.errors[kept], statistics.tandem[np.ix_(kept, kept)]
-    )
-    alone = minimize(bound_name, fewer, solver=quick(solver_name))
-    assert result.value == pytest.approx(alone.value, abs=1e-6)
+    losses = np.unpackbits(statistics.rows, axis=1, count=8)
+    fewer = statistics_of(losses[:, kept])
+    alone = minimize(bound_name, fewer, solver=solver)
+    # The updates of the paper overshoot a narrow valley, and then the last bits count.
+    descends = bound_name in MOMENT_BOUNDS or solver_name == "lbfgs"
+    assert result.value == pytest.approx(alone.value, abs=1e-6 if descends else 1e-2)
 
 
 def test_random_starts_with_a_prior_of_zero():

@@ -15,7 +15,7 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from certivote import UnlabelledStatistics, VoteStatistics, minimize
-from certivote.bounds import get_bound, list_moment_bounds
+from certivote.bounds import DirichletBound, dirichlet, get_bound, list_moment_bounds
 from certivote.divergences import kl_divergence
 from certivote.solvers import LBFGS
 
@@ -493,3 +493,168 @@ def test_a_lucky_voter_is_certified_rightly_for_many_sizes(name, constant, valid
             violations = lucky_simulation(name, constant, m, delta, n, correct, draws)
             validity_table(f"best of {n}, m = {m}", name, constant, delta, draws, violations)
             assert holds(violations, draws, delta)
+
+
+# --- votes drawn near the weights: the bound that sees every example ---
+
+# Cells for samples as small as these.
+MARGIN_CELLS = ((1e4, 3.0, 0.4), (30.0, 1.0, 0.3), (5.0, 0.5, 0.3))
+
+
+def multiclass_world(seed, m, delta, n=7, classes=4):
+    """Voters that name a class: the risk is that of the plurality vote, not P(W ≥ ½)."""
+    rng = np.random.default_rng(seed)
+    named = np.where(rng.random((60, n)) < 0.4, rng.integers(1, classes, size=(60, n)), 0)
+    world = World((named > 0).astype(np.int64), rng.dirichlet(np.ones(60)), m, delta)
+    return world, named
+
+
+def risk_of(world, weights, named=None):
+    if named is None:
+        return float(world.truth(weights[None, :])[2][0])
+    shares = np.stack([(named == label) @ weights for label in range(named.max() + 1)], axis=1)
+    # The right class is 0, and loses every tie.
+    return float(world.probabilities @ (shares[:, 1:].max(axis=1) >= shares[:, 0] - 1e-12))
+
+
+def draw_rows(world, rng):
+    counts = rng.multinomial(world.m, world.probabilities)
+    return VoteStatistics.from_losses(np.repeat(world.patterns, counts, axis=0), keep_rows=True)
+
+
+def candidates(world, bound, statistics):
+    """Weights that an adversary may choose: the prior, lucky ones near it, and the learned ones."""
+    prior = np.full(world.n, 1 / world.n)
+    lucky = world.lucky_weights(statistics)
+    near = [0.5 * prior + 0.5 * weights for weights in lucky[[0, 2, 3, 5]]]
+    solver = LBFGS(n_tempered=1, n_single=0, tol=1e-3)
+    return [prior, *near, minimize(bound, statistics, solver=solver).weights]
+
+
+def margin_violations(world, draws, seed, named=None, constant="maurer"):
+    bound = DirichletBound(world.delta, constant, MARGIN_CELLS)
+    rng, count, informative = np.random.default_rng(seed), 0, 0
+    for _ in range(draws):
+        statistics = draw_rows(world, rng)
+        weights = candidates(world, bound, statistics)
+        values = [bound.value(statistics, q) for q in weights]
+        truth = [risk_of(world, q, named) for q in weights]
+        count += any(value < risk - 1e-9 for value, risk in zip(values, truth, strict=True))
+        informative += min(values) < 0.999
+    return count, informative
+
+
+@pytest.mark.parametrize("scenario", WORLDS)
+def test_margin_certificates_hold_against_an_adversary(scenario):
+    world, draws = WORLDS[scenario], 12
+    count, informative = margin_violations(world, draws, seed=10)
+    assert holds(count, draws, world.delta)
+    assert informative > 0 or scenario in ("hard", "ties")
+
+
+def test_certificates_of_plurality_votes_hold():
+    world, named = multiclass_world(0, m=150, delta=0.2)
+    uniform = np.full(7, 1 / 7)
+    # With several classes the vote may be right where most voters err.
+    assert risk_of(world, uniform, named) < risk_of(world, uniform)
+    count, informative = margin_violations(world, 12, seed=11, named=named)
+    assert holds(count, 12, 0.2)
+    assert informative > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("constant", ["maurer", "exact"])
+@pytest.mark.parametrize("scenario", WORLDS)
+def test_margin_certificates_hold_on_many_samples(scenario, constant, validity_table):
+    world, draws = WORLDS[scenario], 2000
+    count, _ = margin_violations(world, draws, seed=20, constant=constant)
+    validity_table(f"adversary: {scenario}", "dirichlet", constant, world.delta, draws, count)
+    assert holds(count, draws, world.delta)
+
+
+@pytest.mark.slow
+def test_certificates_of_plurality_votes_hold_on_many_samples(validity_table):
+    world, named = multiclass_world(1, m=100, delta=0.2)
+    count, _ = margin_violations(world, 2000, seed=21, named=named)
+    validity_table("adversary: four classes", "dirichlet", "maurer", 0.2, 2000, count)
+    assert holds(count, 2000, 0.2)
+
+
+# --- one voter, where the bound is at its tightest: with it, the loss with margin is the loss ---
+
+ALONE = [(1, 0.25), (1, 0.09), (2, 0.2), (3, 0.1), (8, 1e-3), (50, 1e-4)]
+
+
+def failure_probability(m, bound, size):
+    """The largest probability, over the error rate, that the value is below it."""
+    cell = {"cell": 0, "concentration": 1e6}
+    values = np.array(
+        [
+            bound.from_evidence({**cell, "margin_loss": k / m, "margin_size": size}, [1.0], [1.0])
+            for k in range(m + 1)
+        ]
+    )
+    below = values < ERROR_RATES[:, None] - 1e-9
+    return float((below * binom.pmf(np.arange(m + 1), m, ERROR_RATES[:, None])).sum(axis=1).max())
+
+
+@pytest.mark.parametrize("constant", ["maurer", "exact"])
+def test_one_voter_is_certified_rightly(constant):
+    for m, delta in ALONE:
+        bound = DirichletBound(delta, constant, ((1e6, 4.0, 1.0),))
+        assert failure_probability(m, bound, m) <= delta
+
+
+def test_ten_times_the_delta_is_caught():
+    probabilities = [
+        failure_probability(m, DirichletBound(10 * delta, "exact", ((1e6, 4.0, 1.0),)), m)
+        for m, delta in ALONE
+        if 10 * delta < 1.0
+    ]
+    deltas = [delta for _, delta in ALONE if 10 * delta < 1.0]
+    assert any(p > delta for p, delta in zip(probabilities, deltas, strict=True))
+
+
+def test_examples_that_count_twice_are_caught():
+    assert any(
+        failure_probability(m, DirichletBound(delta, "exact", ((1e6, 4.0, 1.0),)), 2 * m) > delta
+        for m, delta in ALONE
+    )
+
+
+def chosen_violations(draws=60, m=20, n=200, delta=0.1):
+    """Coins, and nearly all weight on the one that looks best: its risk is ½ nevertheless."""
+    bound = DirichletBound(delta, cells=((30.0, 1.5, 1.0),))
+    rng, count = np.random.default_rng(3), 0
+    for _ in range(draws):
+        losses = rng.random((m, n)) < 0.5
+        weights = np.full(n, 0.1 / n)
+        weights[losses.sum(axis=0).argmin()] += 0.9
+        statistics = VoteStatistics.from_losses(losses, keep_rows=True)
+        evidence = bound.evidence_again({"cell": 0, "concentration": 100.0}, statistics, weights)
+        count += bound.from_evidence(evidence, weights, np.full(n, 1 / n)) < 0.5
+    return count, draws, delta
+
+
+def test_a_forgotten_divergence_is_caught(monkeypatch):
+    assert holds(*chosen_violations())
+    monkeypatch.setattr(dirichlet, "dirichlet_kl", lambda *arguments: 0.0)
+    assert not holds(*chosen_violations())
+
+
+def tied_violations(draws=40, m=200, delta=0.1):
+    """Of two voters always one errs: the even vote is always tied, and errs with every one."""
+    bound = DirichletBound(delta, cells=((30.0, 0.05, 1.0),))
+    rng, count = np.random.default_rng(4), 0
+    for _ in range(draws):
+        first = rng.random(m) < 0.5
+        statistics = VoteStatistics.from_losses(np.stack([first, ~first], 1), keep_rows=True)
+        evidence = bound.evidence_again({"cell": 0, "concentration": 30.0}, statistics, [0.5, 0.5])
+        count += bound.from_evidence(evidence, [0.5, 0.5], [0.5, 0.5]) < 1.0 - 1e-9
+    return count, draws, delta
+
+
+def test_a_forgotten_margin_is_caught(monkeypatch):
+    assert holds(*tied_violations())
+    monkeypatch.setattr(dirichlet, "_failure", lambda *arguments: (0.0, 0.0))
+    assert not holds(*tied_violations())

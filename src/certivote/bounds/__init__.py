@@ -5,6 +5,7 @@ from typing import Any
 from .base import Bound, MomentBound
 from .bennett import BennettBound
 from .cantelli import CantelliBound, SplitKLBound
+from .dirichlet import DirichletBound
 from .heldout import HeldoutBound, clopper_pearson
 from .kl_inverse import GibbsBound, TandemBound
 from .lacasse import LacasseBound
@@ -15,6 +16,7 @@ __all__ = [
     "BennettBound",
     "Bound",
     "CantelliBound",
+    "DirichletBound",
     "DisBound",
     "GibbsBound",
     "HeldoutBound",
@@ -48,6 +50,7 @@ _BOUNDS: dict[str, type[Bound]] = {
         SplitKLBound,
         BennettBound,
         HeldoutBound,
+        DirichletBound,
     )
 }
 
@@ -59,7 +62,7 @@ def list_bounds() -> list[str]:
     --------
     >>> from certivote.bounds import list_bounds
     >>> print(*list_bounds())
-    mcallester seeger lacasse gibbs tandem dis cantelli splitkl bennett heldout
+    mcallester seeger lacasse gibbs tandem dis cantelli splitkl bennett heldout dirichlet
     """
     return list(_BOUNDS)
 
