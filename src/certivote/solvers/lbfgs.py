@@ -17,8 +17,8 @@ __all__ = ["LBFGS"]
 
 _FEW = 100
 # Where the members of a bound compete, a start this many times as high as what another one has
-# reached is not followed, if that is this good.
-_HOPELESS, _GOOD = 1.3, 0.2
+# reached is not followed, if what was reached from the prior is this good.
+_HOPELESS, _GOOD = 1.3, 0.5
 
 
 class LBFGS(Solver):
@@ -41,8 +41,8 @@ class LBFGS(Solver):
         It stops when no derivative in a logit exceeds `tol` times the value (with more than 100
         voters, times 100/n), or when one iteration lowers the logarithm of the value by less than
         ``tol²``. Each start is followed until ``100·tol``, and the best one to the end. Where the
-        members of a bound compete, the lowest starts come first, and once less than 0.2 is reached
-        those 1.3 times as high are left out.
+        members of a bound compete, the lowest starts come first, and those 1.3 times as high as
+        what has been reached are left out, unless the prior leads nowhere below ½.
     max_iter : int, default=20000
         The largest number of iterations of one run.
     memory : int, default=20
@@ -155,17 +155,20 @@ class LBFGS(Solver):
         if len(problems) == 1:
             return super()._solve_all(problems, random_state)
         # One of several members is to win.
-        starts = [
-            (problem.objective(start)[0], number, start)
-            for number, problem in enumerate(problems)
-            for start in self._starts(problem, random_state)
-        ]
-        starts.sort(key=lambda entry: entry[:2])
-        reached, best = math.inf, (problems[0], OptimizeResult(x=starts[0][2], fun=math.inf))
-        for height, number, start in starts:
-            if reached < _GOOD and height > _HOPELESS * reached:
-                break
-            run = self._descend(problems[number], start, 100.0 * self.tol)
-            if run.fun < best[1].fun:
-                reached, best = math.exp(run.fun), (problems[number], run)
+        starts = [list(self._starts(problem, random_state)) for problem in problems]
+        reached, best = math.inf, (problems[0], OptimizeResult(x=starts[0][0], fun=math.inf))
+        for priors in (True, False):
+            # The prior comes first, and tells whether it is worth while to look elsewhere.
+            heights = [
+                (problem.objective(start)[0], number, start)
+                for number, problem in enumerate(problems)
+                for start in (starts[number][:1] if priors else starts[number][1:])
+            ]
+            prune = priors or reached < _GOOD
+            for height, number, start in sorted(heights, key=lambda entry: entry[:2]):
+                if prune and height > _HOPELESS * reached:
+                    break
+                run = self._descend(problems[number], start, 100.0 * self.tol)
+                if run.fun < best[1].fun:
+                    reached, best = math.exp(run.fun), (problems[number], run)
         return [self._finish(*best)]
