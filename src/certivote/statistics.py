@@ -659,9 +659,7 @@ class VoteStatistics:
         )
         return moments if self.unlabelled is None else self.unlabelled.joined_to(moments, q)
 
-    def _packed_chunks(
-        self, rows: NDArray[np.uint8] | None = None
-    ) -> Iterator[NDArray[np.uint8]]:
+    def _packed_chunks(self, rows: NDArray[np.uint8] | None = None) -> Iterator[NDArray[np.uint8]]:
         """Yield packed rows, a few at a time: those that were kept if none are given."""
         rows = self.rows if rows is None else rows
         if rows is None:
@@ -673,9 +671,7 @@ class VoteStatistics:
         for start in range(0, self.n_samples, step):
             yield rows[start : start + step]
 
-    def _chunks_of_rows(
-        self, rows: NDArray[np.uint8] | None = None
-    ) -> Iterator[NDArray[np.uint8]]:
+    def _chunks_of_rows(self, rows: NDArray[np.uint8] | None = None) -> Iterator[NDArray[np.uint8]]:
         for packed in self._packed_chunks(rows):
             yield np.unpackbits(packed, axis=1, count=self.n_voters)
 

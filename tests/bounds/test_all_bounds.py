@@ -15,7 +15,14 @@ from sklearn.base import clone
 
 import certivote.bounds
 from certivote import VoteStatistics
-from certivote.bounds import Bound, c_bound, get_bound, list_bounds, list_moment_bounds
+from certivote.bounds import (
+    Bound,
+    MomentBound,
+    c_bound,
+    get_bound,
+    list_bounds,
+    list_moment_bounds,
+)
 
 CONSTANTS = ("maurer", "exact")
 SIZES = (20, 60, 200, 1_000, 10_000, 100_000)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from certivote import VoteStatistics, minimize
-from certivote.bounds import get_bound, list_moment_bounds
+from certivote.bounds import MomentBound, get_bound, list_moment_bounds
 from certivote.solvers import (
     COCOB,
     LBFGS,

@@ -4,6 +4,7 @@ from typing import Any
 
 from .base import Bound, MomentBound
 from .bennett import BennettBound
+from .best import BestBound
 from .cantelli import CantelliBound, SplitKLBound
 from .dirichlet import DirichletBound
 from .heldout import HeldoutBound, clopper_pearson
@@ -14,6 +15,7 @@ from .split_c_bound import DisBound, McAllesterBound, SeegerBound
 
 __all__ = [
     "BennettBound",
+    "BestBound",
     "Bound",
     "CantelliBound",
     "DirichletBound",
@@ -51,6 +53,7 @@ _BOUNDS: dict[str, type[Bound]] = {
         BennettBound,
         HeldoutBound,
         DirichletBound,
+        BestBound,
     )
 }
 
@@ -62,7 +65,7 @@ def list_bounds() -> list[str]:
     --------
     >>> from certivote.bounds import list_bounds
     >>> print(*list_bounds())
-    mcallester seeger lacasse gibbs tandem dis cantelli splitkl bennett heldout dirichlet
+    mcallester seeger lacasse gibbs tandem dis cantelli splitkl bennett heldout dirichlet best
     """
     return list(_BOUNDS)
 

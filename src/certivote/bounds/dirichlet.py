@@ -47,7 +47,7 @@ class _Cell(NamedTuple):
 
     concentration: float
     threshold: float
-    delta: float
+    share: float
 
 
 class _Point(NamedTuple):
@@ -134,7 +134,7 @@ class DirichletBound(Bound):
                     f"cells must have 0 < z < √(K₀+1) and a positive share, got {cell!r}."
                 )
             shares.append(share)
-            checked.append(_Cell(prior, 0.5 - gamma, float(self.delta) * share))
+            checked.append(_Cell(prior, 0.5 - gamma, share))
         if math.fsum(shares) > 1.0:
             raise ValueError(f"cells must have shares that sum to at most 1, got {shares!r}.")
         return checked
@@ -259,14 +259,13 @@ class DirichletBound(Bound):
         _, cell, concentration = self._choice(evidence)
         mean = check_number("margin_loss", evidence.get("margin_loss"), 0.0, 1.0)
         m = check_count("margin_size", evidence.get("margin_size"))
-        radius = self._radius(cell, m, dirichlet_kl(q, concentration, p, cell.concentration))
+        radius = self._radius(
+            1, dirichlet_kl(q, concentration, p, cell.concentration), m, cell.share
+        )
         if math.isinf(radius):
             return 1.0
         failure = _failure(concentration, cell.threshold, q.size)[0]
         return min(1.0, round_up(kl_inverse_upper(mean, radius) / (1.0 - failure)))
-
-    def _radius(self, cell: _Cell, m: int, divergence: float) -> float:
-        return (divergence + self._log_constant(m) - math.log(cell.delta)) / m
 
     # --- the best K and cell ---------------------------------------------------------------------
 
@@ -323,7 +322,7 @@ class DirichletBound(Bound):
         divergence = dirichlet_kl(q, concentration, p, prior)
         failure, in_k = _failure(concentration, cell.threshold, q.size)
         value, by_mean, by_radius, by_failure = _objective(
-            mean, self._radius(cell, m, divergence), failure
+            mean, self._radius(1, divergence, m, cell.share), failure
         )
         # dKL/dα = (α−β) ψ′(α) − (K−K₀) ψ′(K), where ψ′ is Hurwitz' zeta function at 2.
         common = by_mean * other + by_failure * in_k
