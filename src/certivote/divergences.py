@@ -405,7 +405,7 @@ def dirichlet_kl(
     >>> dirichlet_kl([0.5, 0.5], 10.0, [0.5, 0.5], 10.0) < 1e-12
     True
     >>> round(dirichlet_kl([0.5, 0.5], 2.0, [0.2, 0.8], 10.0), 6)
-    2.422387
+    3.723334
     """
     q = check_distribution("weights", weights, np.size(weights))
     p = check_distribution("prior", prior, q.size)

@@ -41,13 +41,7 @@ _EVIDENCE = {
     "cell": ("Cell", "the one of the cells, counted from 0, that gives the smallest bound"),
     "concentration": ("Concentration K", "how near to this vote the drawn ones are"),
 }
-_DECIMALS = {
-    "gibbs_risk": 4,
-    "joint_error": 4,
-    "disagreement": 4,
-    "margin_loss": 4,
-    "concentration": 1,
-}
+_MOMENTS = ("gibbs_risk", "joint_error", "disagreement")
 _SIZES = ("gibbs_size", "joint_size", "disagreement_size", "margin_size", "vote_size")
 
 # What may stand in a formula, what it looks like there, and what it means.
@@ -338,7 +332,7 @@ def _rows(certificate: Certificate) -> Iterable[tuple[str, str, str]]:
         if name in _SIZES and value == m:
             continue
         label, meaning = _EVIDENCE.get(name, (_label(name), "evidence that the bound is made of"))
-        shown = f"{value:.{_DECIMALS[name]}f}" if name in _DECIMALS else None
+        shown = f"{value:.4f}" if name in _MOMENTS else None
         yield label, meaning, _field(f"evidence.{name}", value, shown)
     yield (
         "KL",

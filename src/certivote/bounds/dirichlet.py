@@ -91,7 +91,7 @@ class DirichletBound(Bound):
     >>> losses = np.random.default_rng(0).random((2000, 50)) < 0.2
     >>> statistics = VoteStatistics.from_losses(losses, keep_rows=True)
     >>> format_up(DirichletBound().value(statistics, np.full(50, 1 / 50)))
-    '0.0040'
+    '0.0039'
     """
 
     name = "dirichlet"
