@@ -152,7 +152,7 @@ class LBFGS(Solver):
     def _solve_all(
         self, problems: list[Problem], random_state: int | np.random.RandomState | None
     ) -> list[tuple[NDArray[np.float64], bool, str]]:
-        if len(problems) == 1:
+        if len(problems) < 2:
             return super()._solve_all(problems, random_state)
         # One of several members is to win.
         starts = [list(self._starts(problem, random_state)) for problem in problems]
