@@ -265,15 +265,16 @@ def test_every_assumption_can_be_ticked_off(certificate, page):
 
 
 @pytest.mark.usefixtures("no_matplotlib")
-def test_sizes_are_shown_where_they_differ_from_the_number_of_examples(certificate):
-    evidence = certificate.evidence | {"joint_size": 399}
-    fewer = dataclasses.replace(certificate, evidence=evidence, risk_bound=1.0)
+def test_sizes_are_shown_where_they_differ_from_the_number_of_examples():
+    certificate = certify(VOTES, Y, bound="seeger")
+    evidence = certificate.evidence | {"disagreement_size": 10_000}
+    more = dataclasses.replace(certificate, evidence=evidence, risk_bound=1.0)
     shown = [
         element["attributes"]["data-field"]
-        for element in Page(report(fewer)).all("data")
+        for element in Page(report(more)).all("data")
         if element["attributes"]["data-field"].endswith("_size")
     ]
-    assert shown == ["evidence.joint_size"]
+    assert shown == ["evidence.disagreement_size"]
 
 
 # --- what others wrote ---

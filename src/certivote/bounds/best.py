@@ -39,7 +39,7 @@ class BestBound(Bound):
     >>> votes = np.where(rng.random((2000, 15)) < 0.2, 1 - y[:, None], y[:, None])
     >>> certificate = certify(votes, y, bound="best")
     >>> certificate
-    Certificate(risk_bound≤0.0091, confidence=95%, bound='best', n_samples=2000, n_voters=15)
+    Certificate(risk_bound≤0.0093, confidence=95%, bound='best', n_samples=2000, n_voters=15)
     >>> certificate.evidence["winner"]
     'heldout'
     """

@@ -453,6 +453,13 @@ def reproduce(
     document: Annotated[
         Path | None, typer.Option(help="Also write the page of the results here.")
     ] = None,
+    certificates: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead of Table 1: certify by every bound that there is, and write the tables "
+            "into this page, between its marks."
+        ),
+    ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -460,6 +467,11 @@ def reproduce(
 
     An interrupted run goes on where it stopped.
     """
+    if certificates is not None:
+        from ..reproduce.certificates import certificates as certify_all
+
+        certify_all(certificates, tasks or [], jobs, quiet)
+        return
     from ..reproduce.command import reproduce as run
 
     names = [name.strip() for name in (learners or "").split(",") if name.strip()]

@@ -1,5 +1,6 @@
 """What every solver is: settings, and a way down a bound over the simplex."""
 
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -140,18 +141,20 @@ class Solver(BaseEstimator, ABC):
         bound._check_parameters()
         bound.check_statistics(statistics)
         p = check_prior(prior, statistics.n_voters)
-        found = [(weights, True, "fixed in advance") for weights in bound._candidates(p)]
+        fixed = bound._candidates(p)
+        found = [(weights, True, "fixed in advance") for weights in fixed]
         history: list[float] = []
         with one_blas_thread():
+            values = [bound.value(statistics, weights, p) for weights in fixed]
             problems = [
                 Problem(member, statistics, p, history, callback) for member in bound.members()
             ]
-            found += self._solve_all(problems, random_state)
-            values = [bound.value(statistics, weights, p) for weights, _, _ in found]
+            learned = self._solve_all(problems, min(values, default=math.inf), random_state)
+            values += [bound.value(statistics, weights, p) for weights, _, _ in learned]
         value, (weights, converged, message) = min(
-            zip(values, found, strict=True), key=lambda pair: pair[0]
+            zip(values, found + learned, strict=True), key=lambda pair: pair[0]
         )
-        if not any(np.array_equal(weights, fixed) for fixed in (p, *bound._candidates(p))):
+        if not any(np.array_equal(weights, other) for other in (p, *fixed)):
             note_learned(statistics, weights)
         if not converged:
             warnings.warn(
@@ -166,9 +169,15 @@ class Solver(BaseEstimator, ABC):
         """Refuse settings that make no sense."""
 
     def _solve_all(
-        self, problems: list[Problem], random_state: int | np.random.RandomState | None
+        self,
+        problems: list[Problem],
+        reached: float,
+        random_state: int | np.random.RandomState | None,
     ) -> list[tuple[NDArray[np.float64], bool, str]]:
-        """Return what `_solve` does for each of the members of one bound, or for the best."""
+        """Return what `_solve` does for each of the members of one bound, or for the best.
+
+        What weights fixed in advance have `reached` is there already: it need not be found again.
+        """
         return [self._solve(problem, random_state) for problem in problems]
 
     @abstractmethod

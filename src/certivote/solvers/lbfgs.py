@@ -150,13 +150,16 @@ class LBFGS(Solver):
         return problem.weights(best.x), converged, best.message
 
     def _solve_all(
-        self, problems: list[Problem], random_state: int | np.random.RandomState | None
+        self,
+        problems: list[Problem],
+        reached: float,
+        random_state: int | np.random.RandomState | None,
     ) -> list[tuple[NDArray[np.float64], bool, str]]:
         if len(problems) < 2:
-            return super()._solve_all(problems, random_state)
+            return super()._solve_all(problems, reached, random_state)
         # One of several members is to win.
         starts = [list(self._starts(problem, random_state)) for problem in problems]
-        reached, best = math.inf, (problems[0], OptimizeResult(x=starts[0][0], fun=math.inf))
+        runs: list[tuple[Problem, OptimizeResult]] = []
         for priors in (True, False):
             # The prior comes first, and tells whether it is worth while to look elsewhere.
             heights = [
@@ -169,6 +172,6 @@ class LBFGS(Solver):
                 if prune and height > _HOPELESS * reached:
                     break
                 run = self._descend(problems[number], start, 100.0 * self.tol)
-                if run.fun < best[1].fun:
-                    reached, best = math.exp(run.fun), (problems[number], run)
-        return [self._finish(*best)]
+                runs.append((problems[number], run))
+                reached = min(reached, math.exp(run.fun))
+        return [self._finish(*min(runs, key=lambda pair: pair[1].fun))] if runs else []
