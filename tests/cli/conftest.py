@@ -134,7 +134,9 @@ def certified(run, loans, tmp_path_factory):
     folder = tmp_path_factory.mktemp("certified")
     data = folder / "loans.csv"
     loans.to_csv(data, index=False)
-    done = run("certify", "loans.csv", "--drop", "id", "--n-voters", 10, cwd=folder)
+    done = run(
+        "certify", "loans.csv", "--bound", "lacasse", "--drop", "id", "--n-voters", 10, cwd=folder
+    )
     results = folder / "loans-certificate"
     return SimpleNamespace(
         folder=results,

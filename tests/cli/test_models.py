@@ -62,14 +62,16 @@ def by_hand(predictions, path, weights):
 
 
 def certify(invoke, folder, model, data, *arguments, status=0):
-    done = invoke("certify", data, "--model", model, *arguments, cwd=folder, status=status)
+    options = ("--model", model, "--bound", "lacasse", *arguments)
+    done = invoke("certify", data, *options, cwd=folder, status=status)
     return done, json.loads((folder / "new-certificate" / "certificate.json").read_text())
 
 
 def test_a_forest_that_knows_its_columns(run, forest, new, invoke, tmp_path):
     # A plain pickle is a file that joblib loads, too.
     (tmp_path / "forest.pkl").write_bytes(pickle.dumps(forest))
-    done = run("certify", new, "--model", "forest.pkl", "--target", "outcome", cwd=tmp_path)
+    arguments = ("--model", "forest.pkl", "--target", "outcome", "--bound", "lacasse")
+    done = run("certify", new, *arguments, cwd=tmp_path)
     folder = tmp_path / "new-certificate"
     fields = json.loads((folder / "certificate.json").read_text())
     assert "runs code" in done.stderr

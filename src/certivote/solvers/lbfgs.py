@@ -38,11 +38,11 @@ class LBFGS(Solver):
     n_random : int, default=0
         The number of random starts, drawn from a flat Dirichlet distribution.
     tol : float, default=1e-6
-        It stops when no derivative in a logit exceeds `tol` times the value (with more than 100
-        voters, times 100/n), or when one iteration lowers the logarithm of the value by less than
-        ``tol²``. Each start is followed until ``100·tol``, and the best one to the end. Where the
-        members of a bound compete, the lowest starts come first, and those 1.3 times as high as
-        what has been reached are left out, unless the prior leads nowhere below ½.
+        It stops when no derivative in a logit exceeds `tol` times the value, or when one iteration
+        lowers the logarithm of the value by less than ``tol²``. Each start is followed until
+        ``100·tol``, and the best one to the end. Where the members of a bound compete, the lowest
+        starts come first, those 1.3 times as high as what has been reached are left out, unless
+        the prior leads nowhere below ½, and with n > 100 voters `tol` is multiplied by 100/n.
     max_iter : int, default=20000
         The largest number of iterations of one run.
     memory : int, default=20
@@ -122,8 +122,7 @@ class LBFGS(Solver):
             method="L-BFGS-B",
             callback=callback,
             options={
-                # The derivatives share out the whole: they are the smaller the more voters.
-                "gtol": tol * min(1.0, _FEW / start.size),
+                "gtol": tol,
                 "ftol": tol**2,
                 "maxiter": self.max_iter,
                 "maxfun": 20 * self.max_iter,
@@ -139,12 +138,12 @@ class LBFGS(Solver):
             self._descend(problem, start, 100.0 * self.tol)
             for start in self._starts(problem, random_state)
         ]
-        return self._finish(problem, min(runs, key=lambda run: run.fun))
+        return self._finish(problem, min(runs, key=lambda run: run.fun), self.tol)
 
     def _finish(
-        self, problem: Problem, run: OptimizeResult
+        self, problem: Problem, run: OptimizeResult, tol: float
     ) -> tuple[NDArray[np.float64], bool, str]:
-        best = self._descend(problem, run.x, self.tol)
+        best = self._descend(problem, run.x, tol)
         # Status 2 is a line search that found nothing lower in floating point: the end of the road.
         converged = best.status == 0 or (best.status == 2 and "ABNORMAL" in best.message)
         return problem.weights(best.x), converged, best.message
@@ -157,7 +156,9 @@ class LBFGS(Solver):
     ) -> list[tuple[NDArray[np.float64], bool, str]]:
         if len(problems) < 2:
             return super()._solve_all(problems, reached, random_state)
-        # One of several members is to win.
+        # One of several members is to win. Where a concentration is learned with the weights, the
+        # derivatives share out the whole, and are the smaller the more voters there are.
+        tol = self.tol * min(1.0, _FEW / problems[0].prior.size)
         starts = [list(self._starts(problem, random_state)) for problem in problems]
         runs: list[tuple[Problem, OptimizeResult]] = []
         for priors in (True, False):
@@ -171,7 +172,9 @@ class LBFGS(Solver):
             for height, number, start in sorted(heights, key=lambda entry: entry[:2]):
                 if prune and height > _HOPELESS * reached:
                     break
-                run = self._descend(problems[number], start, 100.0 * self.tol)
+                run = self._descend(problems[number], start, 100.0 * tol)
                 runs.append((problems[number], run))
                 reached = min(reached, math.exp(run.fun))
-        return [self._finish(*min(runs, key=lambda pair: pair[1].fun))] if runs else []
+        if not runs:
+            return []
+        return [self._finish(*min(runs, key=lambda pair: pair[1].fun), tol)]
