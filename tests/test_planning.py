@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
-from certivote import samples_needed
+from certivote import samples_needed, samples_to_test
 from certivote.bounds import Bound, get_bound, list_moment_bounds
 
 # Gibbs risk, joint error (at least its square, at most itself) and KL.
@@ -134,3 +135,37 @@ class Counting(Bound):
 def test_a_bound_that_is_no_function_of_moments_is_refused():
     with pytest.raises(ValueError, match="'counting' is not a function of moments and KL"):
         samples_needed(Counting(), 0.3, 0.1, 0.04)
+
+
+# --- tests of a finished vote ---
+
+
+@pytest.mark.parametrize(("risk", "target"), [(0.0, 0.05), (0.1, 0.11), (0.25, 0.3), (0.01, 0.5)])
+@pytest.mark.parametrize("delta", [0.05, 1e-6])
+def test_a_test_of_that_many_examples_reaches_the_claim(risk, target, delta):
+    m = samples_to_test(target, risk, delta)
+    # At most k errors in m trials at the target's rate are that improbable.
+    assert binom.cdf(int(risk * m), m, target) <= delta * (1 + 1e-9)
+    fewer = m - 1 - int(2 / (1 - risk))  # the number of errors is whole only now and then
+    assert fewer < 1 or binom.cdf(int(np.ceil(risk * fewer)), fewer, target) > delta
+
+
+def test_without_errors_it_is_a_closed_form():
+    for target, delta in ((0.05, 0.05), (0.001, 0.01)):
+        assert samples_to_test(target, 0.0, delta) == int(
+            np.ceil(np.log(delta) / np.log1p(-target))
+        )
+
+
+def test_no_number_of_examples_certifies_less_than_the_risk():
+    assert samples_to_test(0.1, 0.1) is None
+    assert samples_to_test(0.1, 0.2) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [((0.0, 0.1), "target"), ((0.1, -0.1), "risk"), ((0.1, 0.05, 0.0), "delta")],
+)
+def test_tests_that_cannot_be_planned(arguments, name):
+    with pytest.raises(ValueError, match=name):
+        samples_to_test(*arguments)

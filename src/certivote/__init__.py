@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         MajorityVoteClassifier,
         MinCqClassifier,
     )
-    from .planning import samples_needed
+    from .planning import samples_needed, samples_to_test
     from .solvers import MinimizeResult, minimize
     from .statistics import IncompleteStatisticsError, Moments, VoteStatistics
     from .unlabelled import UnlabelledStatistics
@@ -37,6 +37,7 @@ __all__ = [
     "format_up",
     "minimize",
     "samples_needed",
+    "samples_to_test",
 ]
 
 # Each name is imported when it is first asked for: `certivote --help` does without scikit-learn.
@@ -57,6 +58,7 @@ _MODULES = {
     "format_up": "_formatting",
     "minimize": "solvers",
     "samples_needed": "planning",
+    "samples_to_test": "planning",
 }
 
 

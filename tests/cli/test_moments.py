@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from certivote import samples_to_test
 from certivote.bounds import get_bound, list_moment_bounds
 
 VOTE = ("--gibbs", 0.1, "--joint-error", 0.04, "--kl", 2)
@@ -151,10 +152,27 @@ def test_a_pilot_that_does_not_hold_up_is_refused(invoke, certified, tmp_path):
     assert "error: kl is claimed to be 0.0" in done.stderr
 
 
+def test_a_pilot_whose_vote_was_tested(invoke, certified, tmp_path):
+    small = ("--drop", "id", "--n-voters", 5, "--out", "pilot", "--json")
+    fields = json.loads(invoke("certify", certified.data, *small, cwd=tmp_path).stdout)
+    evidence = fields["certificate"]["evidence"]
+    risk = evidence["vote_errors"] / evidence["vote_size"]
+    plan = ("plan", "--target", risk + 0.02, "--json")
+    result = json.loads(invoke(*plan, "--pilot", "pilot/certificate.json", cwd=tmp_path).stdout)
+    assert result["samples_needed"] == {"heldout": samples_to_test(risk + 0.02, risk)}
+    assert json.loads(invoke(*plan, "--risk", risk, cwd=tmp_path).stdout) == result
+    shown = invoke("plan", "--target", 0.05, "--risk", 0.0, cwd=tmp_path).stdout
+    assert table(shown)["heldout"] == ["59"]
+    done = invoke(*plan, "--risk", risk, "--bound", "gibbs", cwd=tmp_path, status=2)
+    assert "--bound must be heldout" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((), "give either --pilot, or --gibbs"),
+        ((*VOTE, "--risk", 0.1), "give either --pilot, or --gibbs"),
+        (("--risk", 0.1, "--kl", 2), "go with --gibbs"),
         (("--gibbs", 0.1), "give either --disagreement or --joint-error"),
         ((*VOTE, "--pilot", "missing.json"), "give either --pilot, or --gibbs"),
         (("--pilot", "missing.json"), "missing.json: No such file"),

@@ -356,7 +356,11 @@ def bound(
 def plan(
     target: Annotated[float, typer.Option(help="The risk that you want to claim.")],
     pilot: Annotated[
-        Path | None, typer.Option(help="A certificate.json whose moments and KL are assumed.")
+        Path | None,
+        typer.Option(help="A certificate.json whose errors, or moments and KL, are assumed."),
+    ] = None,
+    risk: Annotated[
+        float | None, typer.Option(help="The error to assume of a finished vote, to be tested.")
     ] = None,
     gibbs: Annotated[float | None, typer.Option(help="The Gibbs risk to assume.")] = None,
     disagreement: Annotated[float | None, typer.Option(help="The disagreement to assume.")] = None,
@@ -377,16 +381,26 @@ def plan(
     from . import moments
     from .output import print_table, say
 
-    if (pilot is None) == (gibbs is None):
-        raise ValueError("give either --pilot, or --gibbs with --disagreement or --joint-error.")
+    if sum(source is not None for source in (pilot, risk, gibbs)) != 1:
+        raise ValueError(
+            "give either --pilot, or --gibbs with --disagreement or --joint-error, or --risk."
+        )
+    if gibbs is None and (disagreement, joint_error, kl) != (None, None, None):
+        raise ValueError(
+            "--disagreement, --joint-error and --kl go with --gibbs: leave them out here."
+        )
+    assumed: tuple[float, float, float] | float
     if pilot is not None:
-        if (disagreement, joint_error, kl) != (None, None, None):
-            raise ValueError("--pilot brings its own moments and KL: leave the others out.")
         assumed = moments.pilot(pilot)
+    elif risk is not None:
+        assumed = risk
     else:
         assert gibbs is not None
         assumed = (gibbs, moments.joint_error_of(gibbs, disagreement, joint_error), kl or 0.0)
-    result = moments.plan(target, assumed, delta, constant, bound)
+    if isinstance(assumed, float):
+        result = moments.plan_test(target, assumed, delta, bound)
+    else:
+        result = moments.plan(target, assumed, delta, constant, bound)
     if as_json:
         print_json(result)
         return
@@ -395,7 +409,9 @@ def plan(
         for name, needed in result["samples_needed"].items()
     ]
     print_table(["bound", f"examples for a claim of {target:g}"], rows)
-    if not quiet:
+    if not quiet and isinstance(assumed, float):
+        say("This assumes that the vote errs as often as before: a plan, not a promise.")
+    elif not quiet:
         say(
             "This assumes that Gibbs risk, joint error and KL stay as they are: a plan, not a "
             "promise. Larger samples usually allow weights with a larger KL."

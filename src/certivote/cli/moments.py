@@ -5,10 +5,10 @@ from typing import Any
 
 from ..bounds import MomentBound, list_moment_bounds
 from ..certificate import Certificate
-from ..planning import samples_needed
+from ..planning import samples_needed, samples_to_test
 from .models import make_bound
 
-__all__ = ["bounds_of", "joint_error_of", "pilot", "plan"]
+__all__ = ["bounds_of", "joint_error_of", "pilot", "plan", "plan_test"]
 
 
 def joint_error_of(gibbs: float, disagreement: float | None, joint_error: float | None) -> float:
@@ -53,8 +53,8 @@ def bounds_of(
     return values
 
 
-def pilot(path: Path) -> tuple[float, float, float]:
-    """Return the moments and KL of a certificate that holds up.
+def pilot(path: Path) -> tuple[float, float, float] | float:
+    """Return the moments and KL of a certificate that holds up, or the share of tested errors.
 
     Parameters
     ----------
@@ -63,12 +63,34 @@ def pilot(path: Path) -> tuple[float, float, float]:
     """
     certificate = Certificate.from_json(path)
     certificate.verify()
+    if "vote_errors" in certificate.evidence:
+        return float(certificate.evidence["vote_errors"]) / certificate.n_samples
     if certificate.gibbs_risk is None or certificate.joint_error is None:
         raise ValueError(
             f"{path} is by the bound {certificate.bound!r}, which knows no moments to plan with: "
-            "give a pilot by a bound on moments, such as lacasse."
+            "give a pilot by heldout, or by a bound on moments, such as lacasse."
         )
     return certificate.gibbs_risk, certificate.joint_error, certificate.kl
+
+
+def plan_test(target: float, risk: float, delta: float, bound: str | None) -> dict[str, Any]:
+    """Return how many examples a test of the vote would need for a claim.
+
+    Parameters
+    ----------
+    target : float
+        The risk to be claimed.
+    risk : float
+        How often the vote errs.
+    delta : float
+        The probability that the certificate may fail.
+    bound : str or None
+        None, or ``"heldout"``.
+    """
+    if bound not in (None, "heldout"):
+        raise ValueError(f"--bound must be heldout where errors were tested, got {bound!r}.")
+    needed = {"heldout": samples_to_test(target, risk, delta)}
+    return {"target": target, "risk": risk, "samples_needed": needed}
 
 
 def plan(
