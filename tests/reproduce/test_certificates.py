@@ -1,0 +1,85 @@
+"""The tables of docs/choosing.md: every certificate of a task, against votes made by hand."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+from sklearn.tree import DecisionTreeClassifier
+
+from certivote.bounds import list_bounds
+from certivote.datasets import load
+from certivote.reproduce.certificates import certificates
+
+MARKS = ("certificates", "test risks", "seconds", "stumps", "stumps test risks", "many stumps")
+PAGE = "# Title\n\n" + "\n".join(f"<!-- table {mark} -->\nold\n<!-- end -->" for mark in MARKS)
+
+
+def rows_of(page, mark):
+    body = re.search(f"<!-- table {mark} -->\n(.*?)<!-- end -->", page, re.DOTALL)[1]
+    rows = [
+        [cell.strip(" *") for cell in line.strip("|").split("|")]
+        for line in body.strip().splitlines()
+    ]
+    return {row[0]: dict(zip(rows[0][1:], row[1:], strict=True)) for row in rows[2:]}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory, reference_path):
+    path = tmp_path_factory.mktemp("page") / "choosing.md"
+    path.write_text(PAGE, encoding="utf-8")
+    certificates(path, ["glass"], quiet=True)
+    return path.read_text(encoding="utf-8")
+
+
+def test_every_bound_has_a_column_and_the_rest_of_the_page_stays(page):
+    table = rows_of(page, "certificates")
+    assert list(table) == ["glass", "mean"]
+    assert list(table["glass"]) == list_bounds()
+    assert page.startswith("# Title\n")
+    assert "old" in page.split("<!-- table many stumps -->")[1]  # glass has no part in it
+    assert "old" not in page.split("<!-- table many stumps -->")[0]
+
+
+def test_the_test_of_the_uniform_vote_is_that_of_trees_by_hand(page):
+    data = load("glass")
+    half = len(data.y_train) // 2
+    trees = [
+        DecisionTreeClassifier(max_features="sqrt", random_state=seed).fit(
+            data.X_train[:half], data.y_train[:half]
+        )
+        for seed in range(100)
+    ]
+
+    def errors(X, y):
+        margin = sum(tree.predict(X) for tree in trees)
+        return int(np.sum(np.where(margin > 0, 1, -1) != y))
+
+    m = len(data.y_train) - half
+    k = errors(data.X_train[half:], data.y_train[half:])
+    limit = binomtest(k, m, alternative="less").proportion_ci(0.95, method="exact").high
+    shown = float(rows_of(page, "certificates")["glass"]["heldout"])
+    assert limit <= shown <= limit + 1e-4
+    risk = errors(data.X_test, data.y_test) / len(data.y_test)
+    assert float(rows_of(page, "test risks")["glass"]["heldout"]) == pytest.approx(risk, abs=5e-5)
+
+
+def test_weights_of_stumps_earn_their_keep(page):
+    row = {name: float(value) for name, value in rows_of(page, "stumps")["glass"].items()}
+    assert row["best, learned prior"] < 0.5 * row["heldout"]
+    assert row["best"] <= row["heldout"] + 0.01
+
+
+def test_a_page_without_marks_is_refused(tmp_path, reference_path):
+    path = tmp_path / "page.md"
+    path.write_text("nothing", encoding="utf-8")
+    with pytest.raises(ValueError, match="the page must have the line"):
+        certificates(path, ["glass"], quiet=True)
+    assert path.read_text(encoding="utf-8") == "nothing"
+
+
+def test_an_unknown_task_is_refused(tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text(PAGE, encoding="utf-8")
+    with pytest.raises(ValueError, match="unknown task 'grass'"):
+        certificates(path, ["grass"])
