@@ -16,6 +16,7 @@ import numpy as np
 
 from ._files import write_whole
 from ._formatting import format_confidence, format_up
+from .bounds import Bound, get_bound, list_bounds
 from .certificate import Certificate
 from .solvers import MinimizeResult
 
@@ -26,6 +27,8 @@ _PARAMETERS = {
     "delta": ("δ", "the probability that the claim fails, over the draw of the sample"),
     "constant": ("Constant c₂(m)", "“maurer” is 2√m, “exact” is the smaller ξ(m)"),
     "cells": ("Cells", "fixed in advance: K₀, the margin 2γ√(K₀+1), and the share of δ"),
+    "shares": ("Shares of δ", "of each certificate; the smallest of them counts"),
+    "candidates": ("Candidates", "the votes that were fixed in advance, by their weights"),
 }
 _EVIDENCE = {
     "gibbs_risk": ("Gibbs risk r", "how often a voter drawn by the weights errs"),
@@ -280,17 +283,30 @@ def _assumptions(certificate: Certificate) -> str:
     )
 
 
-def _figures(certificate: Certificate) -> str:
-    bound = certificate._bound()
-    rows = "\n".join(
-        f'<tr><th scope="row"><div><b>{_text(label)}</b> <span>{_text(meaning)}</span></div></th>'
-        f"<td>{value}</td></tr>"
-        for label, meaning, value in _rows(certificate)
-    )
+def _formula(bound: Bound) -> tuple[str, ...]:
+    """Return the formula of a bound, its symbols and its reference."""
     symbols = (
         (_symbols(symbol), _text(meaning))
         for mark, symbol, meaning in _SYMBOLS
         if mark in bound.formula
+    )
+    return (
+        f'<p class="formula">{_symbols(bound.formula)}</p>',
+        _definitions(symbols, "symbols"),
+        f'<p class="note">Reference: {_linked(bound.reference)}</p>',
+    )
+
+
+def _figures(certificate: Certificate) -> str:
+    bound = certificate._bound()
+    winner = certificate.evidence.get("winner")
+    won = []
+    if isinstance(winner, str) and winner in list_bounds():
+        won = [f"<h3>The winner: {_text(winner)}</h3>", *_formula(get_bound(winner))]
+    rows = "\n".join(
+        f'<tr><th scope="row"><div><b>{_text(label)}</b> <span>{_text(meaning)}</span></div></th>'
+        f"<td>{value}</td></tr>"
+        for label, meaning, value in _rows(certificate)
     )
     return "\n".join(
         [
@@ -300,9 +316,8 @@ def _figures(certificate: Certificate) -> str:
             "rounded to the nearest. The certificate at the end of this page has them all in "
             "full.</p>",
             f"<h3>The bound: {_field('bound', certificate.bound)}</h3>",
-            f'<p class="formula">{_symbols(bound.formula)}</p>',
-            _definitions(symbols, "symbols"),
-            f'<p class="note">Reference: {_linked(bound.reference)}</p>',
+            *_formula(bound),
+            *won,
             "<h3>Where it comes from</h3>",
             _definitions(_origin(certificate), "origin"),
             "</section>",
