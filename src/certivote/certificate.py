@@ -140,10 +140,12 @@ class Certificate:
     @property
     def claim(self) -> str:
         """The claim in words, with the bound rounded up."""
+        vote = f"the weighted majority vote of these {self.n_voters} voters"
+        if self.n_voters == 1:
+            vote = "this classifier"
         return (
-            f"With {format_confidence(self.delta)} confidence, the weighted majority vote of "
-            f"these {self.n_voters} voters errs on a new example with probability at most "
-            f"{format_up(self.risk_bound)}."
+            f"With {format_confidence(self.delta)} confidence, {vote} errs on a new example with "
+            f"probability at most {format_up(self.risk_bound)}."
         )
 
     def __str__(self) -> str:

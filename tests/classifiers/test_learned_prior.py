@@ -75,7 +75,7 @@ def test_trees_that_fit_part_a_stay_equal():
 
 
 def test_bad_priors_are_refused():
-    with pytest.raises(ValueError, match="prior must be 'learned'"):
+    with pytest.raises(ValueError, match="prior must be 'uniform', 'learned' or"):
         MajorityVoteClassifier(prior="guessed").fit(X, Y)
     tree = FrozenEstimator(DecisionTreeClassifier(max_depth=2).fit(X[:200], Y[:200]))
     with pytest.raises(ValueError, match="prior='learned' needs a part A"):

@@ -189,5 +189,5 @@ def test_a_tested_vote_cannot_be_pruned_on_the_sample_that_tested_it():
     data = load_breast_cancer(return_X_y=True)
     tested = MajorityVoteClassifier("stumps", bound="heldout", prior="learned", random_state=0)
     tested.fit(*data)
-    with pytest.raises(ValueError, match="weights must be the prior"):
+    with pytest.raises(ValueError, match="prune cannot change weights that were tested"):
         tested.prune(float(np.median(tested.weights_[tested.weights_ > 0])))

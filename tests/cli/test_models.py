@@ -8,11 +8,13 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from certivote import VoteStatistics
@@ -222,3 +224,40 @@ def test_a_vote_may_be_certified_again_in_its_own_folder(invoke, vote_path, newe
     checked = ("vote/certificate.json", "--model", "vote/model.joblib", "--data", newer)
     invoke("verify", *checked, cwd=tmp_path)
     assert json.loads((tmp_path / "vote" / "certificate.json").read_text())["kl"] == 0.0
+
+
+def test_a_model_gets_the_columns_as_pandas_reads_them(invoke, tmp_path):
+    """True and false, gaps in text, and whole numbers beside a gap: as the model was trained."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "member": rng.random(400) < 0.5,
+            "city": rng.choice(["a", "b", None], 400),
+            "visits": np.where(rng.random(400) < 0.1, np.nan, rng.integers(9, size=400)),
+        }
+    )
+    y = np.where(frame["member"] ^ (frame["city"].isna()), "yes", "no")
+    frame.assign(outcome=y).to_csv(tmp_path / "all.csv", index=False)
+    read = pd.read_csv(tmp_path / "all.csv")
+    encoder = make_pipeline(
+        ColumnTransformer(
+            [("names", OneHotEncoder(handle_unknown="ignore"), ["member", "city"])],
+            remainder=SimpleImputer(),
+        ),
+        LogisticRegression(),
+    )
+    model = encoder.fit(read.iloc[:200, :3], read["outcome"][:200])
+    joblib.dump(model, tmp_path / "logit.joblib")
+    new = read.iloc[200:]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    errors = int(np.sum(model.predict(new.iloc[:, :3]) != new["outcome"]))
+    options = ("--model", "logit.joblib", "--bound", "heldout", "--quiet")
+    invoke("certify", "new.csv", *options, cwd=tmp_path)
+    folder = tmp_path / "new-certificate"
+    fields = json.loads((folder / "certificate.json").read_text())
+    assert fields["evidence"]["vote_errors"] == errors
+    checked = ("--model", folder / "model.joblib", "--data", "new.csv")
+    invoke("verify", folder / "certificate.json", *checked, cwd=tmp_path)
+    invoke("predict", "logit.joblib", "new.csv", "--out", "labels.csv", "-q", cwd=tmp_path)
+    labels = pd.read_csv(tmp_path / "labels.csv").iloc[:, -1]
+    assert labels.tolist() == model.predict(new.iloc[:, :3]).tolist()

@@ -184,7 +184,8 @@ class Bound(BaseEstimator, ABC):
         if missing:
             raise ValueError(
                 f"the bound {self.name!r} needs {', '.join(sorted(missing))}, which these "
-                f"statistics do not have (they have {', '.join(sorted(offers))})."
+                f"statistics do not have (they have {', '.join(sorted(offers))})"
+                + ("." if missing <= {"joint"} else ": build them with keep_rows=True.")
             )
 
     def count(

@@ -61,7 +61,7 @@ class MajorityVoteClassifier(CertifiedVote):
         How the certification examples are set apart from those that train the voters.
     certify_size : float or int, default=0.5
         The share of the data, or the number of examples, that certify.
-    prior : array-like of shape (n_voters,) or "learned", default=None
+    prior : array-like of shape (n_voters,), "uniform" or "learned", default=None
         A distribution on the voters fixed without looking at part B; uniform if None. "learned":
         weights learned on part A by logistic regression, for voters that are weak and hardly
         trained, such as stumps (trees that fit part A without an error get equal weights).
@@ -142,11 +142,11 @@ class MajorityVoteClassifier(CertifiedVote):
 
     def _check_classes(self) -> None:
         check_choice("certification", self.certification, ("split",))
-        if isinstance(self.prior, str) and self.prior != "learned":
+        if isinstance(self.prior, str) and self.prior not in ("learned", "uniform"):
             raise ValueError(
-                f"prior must be 'learned' or one number per voter, got {self.prior!r}."
+                f"prior must be 'uniform', 'learned' or one number per voter, got {self.prior!r}."
             )
-        if isinstance(self.prior, str) and is_frozen(self.voters):
+        if isinstance(self.prior, str) and self.prior == "learned" and is_frozen(self.voters):
             raise ValueError(
                 "prior='learned' needs a part A to learn from, which frozen voters do not have: "
                 "give a prior that was learned elsewhere, or None."
@@ -168,12 +168,12 @@ class MajorityVoteClassifier(CertifiedVote):
             self._provenance["delta_of_all_looks"] = self._bound().delta
             self._provenance["look"] = 1
         self._prior: ArrayLike | None = None
-        if isinstance(self.prior, str):
+        if isinstance(self.prior, str) and self.prior == "learned":
             votes = self._ballots(X)
             codes = codes_of(y, self.classes_)
             self._prior = logistic(VoteStatistics.from_votes(votes, codes, keep_rows=True))
             self._provenance["prior"] = "learned on part A"
-        elif self.prior is not None:
+        elif not isinstance(self.prior, str):
             self._prior = self.prior
 
     def _count(self, votes: NDArray[Any], codes: NDArray[Any]) -> VoteStatistics:
@@ -261,7 +261,8 @@ class MajorityVoteClassifier(CertifiedVote):
         Returns
         -------
         MajorityVoteClassifier
-            A fitted vote; this one stays as it is.
+            A fitted vote; this one stays as it is. A vote that was tested with just these weights,
+            by ``heldout``, is refused.
         """
         check_is_fitted(self)
         smallest = check_number("min_weight", min_weight, 0.0, 1.0)
@@ -271,8 +272,13 @@ class MajorityVoteClassifier(CertifiedVote):
                 f"min_weight must be at most the largest weight, {self.weights_.max():g}, got "
                 f"{min_weight!r}."
             )
-        pruned = copy(self)
         claimed = self.certificate_
+        if "vote_errors" in claimed.evidence and np.any(kept != self.weights_):
+            raise ValueError(
+                "prune cannot change weights that were tested as they are (heldout): learn them "
+                "by a bound such as lacasse, or certify the smaller vote on new data."
+            )
+        pruned = copy(self)
         bound = get_bound(claimed.bound, **claimed.bound_parameters)
         certificate = certify(
             self.statistics_, weights=kept / kept.sum(), bound=bound, prior=self._prior

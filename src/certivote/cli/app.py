@@ -404,8 +404,11 @@ def plan(
     if as_json:
         print_json(result)
         return
+    beyond = "more than 10¹²"
+    if isinstance(assumed, float) and assumed >= target:
+        beyond = f"no number is enough: it errs on {assumed:.1%}"
     rows = [
-        [name, "more than 10¹²" if needed is None else f"{needed:,}"]
+        [name, beyond if needed is None else f"{needed:,}"]
         for name, needed in result["samples_needed"].items()
     ]
     print_table(["bound", f"examples for a claim of {target:g}"], rows)

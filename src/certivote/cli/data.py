@@ -63,6 +63,7 @@ def read_table(
     features: Sequence[str] | None = None,
     names_only: Sequence[str] | None = None,
     labelled: bool = True,
+    as_read: bool = False,
 ) -> Table:
     """Read examples, and refuse in a sentence what cannot be certified.
 
@@ -83,6 +84,8 @@ def read_table(
         numbers; what the file looks like does not count then.
     labelled : bool, default=True
         Whether labels are needed. Without, a column that is neither a feature nor named is ignored.
+    as_read : bool, default=False
+        Leave the features as pandas reads them: what a model that was trained elsewhere expects.
     """
     path = Path(data)
     if data in builtin_names() and not path.exists():
@@ -98,7 +101,8 @@ def read_table(
             _require(option, name, names, path)
     if labelled or target is not None:
         target = _find_target(target, [n for n in names if n not in drop], features, path)
-    frame = read([*categorical, *(names_only or ()), *([] if target is None else [target])])
+    as_text = [*categorical, *(names_only or ()), *([] if target is None else [target])]
+    frame = read(as_text, as_read)
     if len(frame) == 0:
         raise ValueError(f"{path} has a header but no rows.")
     provenance = {
@@ -120,7 +124,9 @@ def read_table(
         provenance["dropped"] = json.dumps(list(drop))
     if categorical:
         provenance["categorical"] = json.dumps(list(categorical))
-    if names_only is not None:
+    if as_read:
+        X = frame[left]
+    elif names_only is not None:
         X = _typed_as(frame[left], names_only, path)
     else:
         X = _typed(frame[left], categorical, path)
@@ -171,13 +177,16 @@ def _check_file(path: Path) -> None:
         raise ValueError(f"{path} is empty.")
 
 
-def _open(path: Path) -> tuple[list[str], Callable[[Sequence[str]], Any]]:
-    """Return the names of the columns, and what reads them, given those to read as text."""
+def _open(path: Path) -> tuple[list[str], Callable[[Sequence[str], bool], Any]]:
+    """Return the names of the columns, and what reads them, given those to read as text.
+
+    The other argument says whether all others are left as pandas reads them.
+    """
     with path.open("rb") as file:
         head = file.read(1 << 16)
     if head[:4] == b"PAR1":
         frame = _read_parquet(path)
-        return list(frame.columns), lambda as_text: frame
+        return list(frame.columns), lambda as_text, as_read: frame
     if b"\0" in head:
         raise ValueError(
             f"{path} is neither a CSV nor a Parquet file, or not in UTF-8: convert it first."
@@ -187,8 +196,10 @@ def _open(path: Path) -> tuple[list[str], Callable[[Sequence[str]], Any]]:
         raise ValueError(f"{path} is empty.")
     _refuse_twins(names, path)
 
-    def read(as_text: Sequence[str]) -> Any:
+    def read(as_text: Sequence[str], as_read: bool) -> Any:
         frame = _read_csv(path, separator, decimal, list(as_text))
+        if as_read:
+            return frame
         # What pandas takes for true and false is text too, as it is written in the file.
         truths = [name for name in frame.columns if frame[name].dtype in (bool, object)]
         if truths:

@@ -35,6 +35,7 @@ def predict_data(model: Path, data: str, drop: list[str], shares: bool, quiet: b
         drop=drop,
         features=feature_names(vote),
         names_only=category_names(vote),
+        as_read=category_names(vote) is None,
         labelled=False,
     )
     X = match_columns(vote, table)

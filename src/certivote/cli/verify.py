@@ -64,6 +64,7 @@ def _verify_all(certificate: Certificate, model: Path, data: str, quiet: bool) -
         categorical,
         features=feature_names(vote),
         names_only=category_names(vote),
+        as_read=category_names(vote) is None,
     )
     check_classes(vote, table)
     vote.verify(match_columns(vote, table), table.y, certificate)
