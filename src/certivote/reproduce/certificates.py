@@ -144,7 +144,8 @@ def certificates(
     Parameters
     ----------
     page : Path
-        A page with the marks ``<!-- table NAME -->`` and ``<!-- end -->`` around each table.
+        A page with the marks ``<!-- table NAME -->`` and ``<!-- end -->`` around each table. The
+        one of "many stumps", which takes many minutes, is made only if its mark is there.
     tasks : sequence of str
         The tasks; all 16 if empty.
     jobs : int, default=None
@@ -180,7 +181,7 @@ def certificates(
             stumps=_markdown(rows, "risk_bound"),
             stumps_test_risks=_markdown(rows, "test_risk"),
         )
-    if _STUMPS_TASK in names:
+    if _STUMPS_TASK in names and _mark("many stumps") in text:
         # Without `best` at equal weights: it is `dirichlet` again, and takes as long.
         columns = [column for column in _STUMPS_COLUMNS if column != ("best", False)]
         rows = _weak(load(_STUMPS_TASK), jobs, columns, quiet)
@@ -198,9 +199,14 @@ def _weak(
     ]
 
 
+def _mark(name: str) -> str:
+    """Return the line before a table."""
+    return f"<!-- table {name} -->\n"
+
+
 def _replace(page: str, mark: str, table: str) -> str:
     """Return the page with a new table between its marks."""
-    begin = f"<!-- table {mark} -->\n"
+    begin = _mark(mark)
     if begin not in page:
         raise ValueError(f"the page must have the line {begin.strip()!r}, and end it with a mark.")
     before, _, rest = page.partition(begin)
