@@ -123,6 +123,13 @@ def count_vote_errors(
     classes : array-like, default=None
         The labels that a vote can predict, sorted; those of `votes` and `y` if None.
     """
+    kinds = {votes.dtype.kind, y.dtype.kind}
+    if kinds <= set("iuf") and votes.dtype != y.dtype:
+        for name, labels in (("votes", votes), ("y", y)):
+            if labels.size and max(abs(float(labels.min())), abs(float(labels.max()))) >= 2.0**53:
+                raise ValueError(
+                    f"{name} must hold numbers below 2**53, or be of the other's type."
+                )
     rows = check_distributions("tested", np.atleast_2d(np.asarray(weights)), votes.shape[1])
     try:
         known = _labels(votes, y) if classes is None else np.unique(np.asarray(classes))

@@ -43,7 +43,8 @@ _ONLY = (
 _LOOK = (
     "This is number {look} of the certificates of one vote on a growing sample, each at "
     "{delta}/(k(k+1)) for its number k. All of these hold at once, with confidence 1 − {delta}: "
-    "no other certificate is among them."
+    "no other certificate is among them. The sizes of the batches did not depend on certificates "
+    "before."
 )
 _EXAMPLES = (
     "No example is there twice, by oversampling or because one subject gave several rows, and "

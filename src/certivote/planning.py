@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-from scipy.special import betainccinv
-
 from ._validation import check_delta, check_number
 from .bounds import MomentBound, get_bound
+from .bounds.heldout import binomial_tail
 
 __all__ = ["samples_needed", "samples_to_test"]
 
@@ -99,7 +98,7 @@ def samples_to_test(target: float, risk: float, delta: float = 0.05) -> int | No
 
     def reached(m: int) -> bool:
         # The number of errors need not be whole here, so that it falls with m.
-        return bool(betainccinv(p * m + 1.0, (1.0 - p) * m, delta) <= target)
+        return binomial_tail(p * m, m, target) <= delta
 
     return _first(reached)
 

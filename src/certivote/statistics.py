@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._ballots import TIE, FixedVotes, count_vote_errors
+from ._ballots import TIE, UNKNOWN, FixedVotes, codes_of, count_vote_errors
 from ._bits import prefer_bits, rows_sha256
 from ._counting import Counter
 from ._mapped import pieces
@@ -317,6 +317,13 @@ class VoteStatistics:
         VoteStatistics
             The counts.
         """
+        if classes is not None:
+            # A label that is none of the classes is wrong, whoever names it.
+            known = np.unique(np.asarray(classes))
+            votes = codes_of(as_labels("votes", votes, ndim=2), known)
+            y = codes_of(as_labels("y", y, ndim=1), known)
+            y = np.where(y == UNKNOWN, UNKNOWN - 1, y)
+            classes = np.arange(known.size)
         statistics = cls._count(losses_of_votes(votes, y), keep_rows, reused=False)
         if tested is not None:
             labels = as_labels("votes", votes, ndim=2), as_labels("y", y, ndim=1)

@@ -74,7 +74,7 @@ def test_a_file_names_the_winner_and_is_verified(shares, tmp_path):
     again.verify(statistics=bound.count(votes, y))
     assert f"winner        {certificate.evidence['winner']}" in str(again)
     fields = json.loads((tmp_path / "best.json").read_text())
-    for winner in ("lacasse", "best", None, 3):
+    for winner in ("lacasse", "best", None, 3, []):
         changed = fields | {"evidence": fields["evidence"] | {"winner": winner}}
         with pytest.raises(CertificateError, match="winner must be one of"):
             Certificate.from_dict(changed)
@@ -100,6 +100,7 @@ def test_a_share_that_was_enlarged_is_refused(tmp_path):
         ((("best", 0.5),), "shares must name each member once"),
         ((("unheard-of", 0.5),), "bound must be one of"),
         ((3, 4), "shares must be pairs"),
+        ((({}, 0.5),), "shares must begin with a bound's name"),
         (None, "shares must be pairs"),
     ],
 )
@@ -114,6 +115,13 @@ def test_statistics_must_have_what_the_members_need():
     with pytest.raises(ValueError, match="'best' needs rows, vote errors"):
         minimize("best", VoteStatistics.from_losses(losses))
     assert minimize("best", VoteStatistics.from_losses(losses, keep_rows=True)).value < 1.0
+
+
+def test_weights_of_which_no_member_says_anything():
+    votes, y = make_votes()
+    certificate = certify(votes, y, weights=np.eye(9)[0], bound="best")
+    assert certificate.vacuous
+    certificate.verify(votes, y)
 
 
 def test_the_classifier_and_new_data():

@@ -19,6 +19,7 @@ from certivote import (
     minimize,
 )
 from certivote.bounds import HeldoutBound, clopper_pearson, get_bound
+from certivote.learners import logistic
 
 
 def make_votes(m=600, n=7, error=0.2, k=2, seed=0):
@@ -61,6 +62,16 @@ def test_the_limit_is_never_too_small_nor_much_too_large(k, m, delta):
 def test_the_limit_is_that_of_scipy(k, m, delta):
     interval = binomtest(k, m, alternative="less").proportion_ci(1 - delta, method="exact")
     assert clopper_pearson(k, m, delta) == pytest.approx(interval.high, rel=1e-7, abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("k", "m", "delta"),
+    [(999, 17_499, 0.045), (999, 70_081, 0.05), (999, 140_212, 0.05), (32, 4365, 1e-300)],
+)
+def test_where_the_inverse_of_the_incomplete_beta_function_goes_wrong(k, m, delta):
+    limit = clopper_pearson(k, m, delta)
+    assert limit > k / m
+    assert tail(k, m, limit) <= delta
 
 
 def test_the_limit_of_no_errors_is_a_closed_form():
@@ -143,6 +154,11 @@ def test_weights_learned_on_the_same_sample_are_no_prior(bound):
     with pytest.raises(ValueError, match="prior must be fixed without looking at these examples"):
         certify(votes, y, weights=learned, prior=learned, bound=bound)
     statistics = VoteStatistics.from_votes(votes, y, keep_rows=True)
+    with pytest.raises(ValueError, match="prior must be fixed"):
+        certify(votes, y, weights=learned.astype(np.float32), prior=learned.astype(np.float32))
+    by_regression = logistic(statistics)
+    with pytest.raises(ValueError, match="prior must be fixed"):
+        certify(statistics, weights=by_regression, prior=by_regression, bound=bound)
     found = minimize("gibbs", statistics).weights
     with pytest.raises(ValueError, match="prior must be fixed"):
         certify(statistics, weights=found, prior=found, bound=bound)
@@ -258,3 +274,18 @@ def test_more_data_adds_up():
 
 def test_the_name_is_known():
     assert get_bound("heldout", delta=0.1).delta == 0.1
+
+
+def test_large_labels_of_two_types_are_refused():
+    votes, y = np.full(200, 2**60 + 1, dtype=np.uint64), np.full(200, 2**60, dtype=np.int64)
+    with pytest.raises(ValueError, match=r"must hold numbers below 2\*\*53"):
+        certify(votes, y)
+    assert certify(votes, y.astype(np.uint64)).risk_bound == 1.0
+
+
+def test_a_label_that_is_no_class_is_wrong_for_every_bound():
+    votes, y = np.full((200, 3), 2), np.full(200, 2)
+    uniform = np.full(3, 1 / 3)
+    s = VoteStatistics.from_votes(votes, y, keep_rows=True, tested=[uniform], classes=[0, 1])
+    for name in ("heldout", "dirichlet", "best", "gibbs"):
+        assert get_bound(name).value(s, uniform) >= 1.0

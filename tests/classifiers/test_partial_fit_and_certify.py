@@ -1,6 +1,7 @@
 """More data after the fit: counted by partial_fit, or for a certificate by certify."""
 
 import contextlib
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from math import log, sqrt
 
@@ -65,27 +66,48 @@ def test_rows_come_in_any_shards(data, small):
 
 
 @pytest.mark.parametrize("known", ["fit", "partial_fit"])
-def test_known_rows_are_left_out(known, data, small):
+def test_a_batch_that_comes_again_adds_nothing(known, data, small):
     X, y, X_new, y_new = data
     vote = small(MajorityVoteClassifier).fit(X, y)
     if known == "partial_fit":
         vote.partial_fit(X_new, y_new)
     before, again = vote.certificate_.to_dict(), (X, y) if known == "fit" else (X_new, y_new)
-    with pytest.warns(UserWarning, match="left out"):
+    with pytest.warns(UserWarning, match="Evidence counts once: nothing is added"):
         vote.partial_fit(*again)
     assert vote.certificate_.to_dict() == before
 
 
 @pytest.mark.parametrize("n_known", [200, 60])
-def test_known_rows_among_new_ones_are_left_out(n_known, data, small):
+def test_known_rows_among_new_ones_are_refused(n_known, data, small):
     X, y, X_new, y_new = data
     vote = small(MajorityVoteClassifier).fit(X, y)
     rows, labels = np.vstack([X[:n_known], X_new[:100]]), np.r_[y[:n_known], y_new[:100]]
-    with pytest.warns(UserWarning, match="of these"):
+    with pytest.raises(ValueError, match=f"{n_known} of these {n_known + 100} examples are known"):
         vote.partial_fit(rows, labels)
-    alone = small(MajorityVoteClassifier).fit(X, y).partial_fit(X_new[:100], y_new[:100])
-    assert vote.statistics_.n_samples == 250
-    assert vote.statistics_ == alone.statistics_
+    assert vote.statistics_.n_samples == 150
+
+
+def test_a_row_that_comes_again_by_chance_is_counted():
+    """Without it the sample would lack what the vote gets wrong, and the certificate be false."""
+
+    def draw(m, rng):
+        default = rng.random(m) < 0.3
+        X = rng.normal(size=(m, 2))
+        y = (X[:, 0] > 0).astype(int)
+        X[default], y[default] = 0.5, rng.integers(2, size=default.sum())
+        return X, y
+
+    rng = np.random.default_rng(0)
+    vote = MajorityVoteClassifier(bound="heldout", n_voters=11, random_state=0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        vote.fit(*draw(400, rng))
+        for _ in range(3):
+            vote.partial_fit(*draw(2000, rng))
+    assert sum("They are counted" in str(warning.message) for warning in told) == 3
+    assert vote.certificate_.n_samples == 6200
+    X, y = draw(50_000, rng)
+    assert vote.certificate_.risk_bound > np.mean(vote.predict(X) != y)
 
 
 def test_classes_of_the_first_partial_fit(data, small):
@@ -247,7 +269,7 @@ def test_a_table_that_comes_again_is_known():
     vote = MajorityVoteClassifier(voters=PredictionTable()).fit(table, y)
     with pytest.raises(ValueError, match=r"100\.0% of these examples"):
         vote.certify(table[::-1], y[::-1])
-    with pytest.warns(UserWarning, match="500 of these 500 examples are known"):
+    with pytest.raises(ValueError, match="500 of these 500 examples are known"):
         vote.partial_fit(table, y)
     assert vote.statistics_.n_samples == 500
 

@@ -12,8 +12,9 @@ A certificate at δ may fail on a fraction δ of all samples, not more. These ar
 known distributions: weights are learned, or chosen by an adversary who knows the truth, and a
 failure is a value below the true risk (for bounds on moments also below the bound's own formula at
 the true moments). Written by `tests/validity/table.py` from what `make validity` counted, {total}
-samples in all. The same simulations catch bounds that are broken on purpose: more δ than claimed,
-examples counted twice, learned weights taken for fixed ones, a forgotten divergence.
+samples in all; what is not in the table was not run with it. The same simulations catch bounds that
+are broken on purpose: more δ than claimed, examples counted twice, learned weights taken for fixed
+ones, a forgotten divergence.
 
 A rate may exceed δ a little by chance; the tests refuse one of a probability below 1/10,000. The
 largest rate over δ here is {worst}.

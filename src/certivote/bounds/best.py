@@ -79,6 +79,8 @@ class BestBound(Bound):
                 f"shares must be pairs of a bound's name and its share, got {self.shares!r}."
             ) from error
         for name, share in pairs:
+            if not isinstance(name, str):
+                raise ValueError(f"shares must begin with a bound's name, got {name!r}.")
             if name == self.name or name in named:
                 raise ValueError(
                     f"shares must name each member once, and not 'best', got {name!r}."
@@ -117,7 +119,8 @@ class BestBound(Bound):
             (name, *member._value_and_gradient(statistics, q, p))
             for name, member in self._named().items()
         ]
-        return min(results, key=lambda result: result[1])
+        # Where none says anything, the last one is named: the first may not speak of such weights.
+        return min(reversed(results), key=lambda result: result[1])
 
     def _value_and_gradient(
         self, statistics: VoteStatistics, q: NDArray[np.float64], p: NDArray[np.float64]
@@ -175,6 +178,6 @@ class BestBound(Bound):
     def _split(self, evidence: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         own = dict(evidence)
         winner = own.pop("winner", None)
-        if winner not in self._named():
+        if not isinstance(winner, str) or winner not in self._named():
             raise ValueError(f"winner must be one of {', '.join(self._named())}, got {winner!r}.")
         return winner, own

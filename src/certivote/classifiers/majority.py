@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._fingerprints import row_fingerprints
+from .._learned import note_learned
 from .._validation import check_choice, check_number
 from ..bounds import Bound, bound_at, get_bound
 from ..certificate import certify
@@ -19,9 +20,12 @@ from ..learners import logistic
 from ..solvers import MinimizeResult, Solver, minimize
 from ..statistics import VoteStatistics
 from ..voters import codes_of, is_frozen
-from .base import CertifiedVote, _warn_of_copies
+from .base import _TOO_MANY_TWINS, CertifiedVote, _warn_of_copies
 
 __all__ = ["MajorityVoteClassifier"]
+
+# So many different rows may come again by chance.
+_FEW_COPIES = 5
 
 
 class MajorityVoteClassifier(CertifiedVote):
@@ -203,7 +207,8 @@ class MajorityVoteClassifier(CertifiedVote):
         The voters stay as they are, and the old data is not needed again. The first call on an
         unfitted vote is `fit`. A certificate holds for the size at which it was asked for: looking
         again and again, and stopping when one pleases, is a choice among several, which only
-        ``anytime=True`` pays for. Examples that are known already are left out.
+        ``anytime=True`` pays for; the sizes of the batches must not depend on the certificates
+        before. Examples are counted once: a batch with many that are known is refused.
 
         Parameters
         ----------
@@ -224,17 +229,8 @@ class MajorityVoteClassifier(CertifiedVote):
             return self
         X, labels = self._check_data(X, y, reset=False)
         rows = row_fingerprints(X)
-        known = self._seen.known(X, rows)
-        if known.any():
-            warnings.warn(
-                f"{np.count_nonzero(known)} of these {len(rows)} examples are known to this vote "
-                "already. Evidence counts once: they are left out.",
-                stacklevel=2,
-            )
-            if known.all():
-                return self
-            X, labels = _safe_indexing(X, np.flatnonzero(~known)), labels[~known]
-            rows = rows[~known]
+        if self._is_known(self._seen.known(X, rows), rows):
+            return self
         _warn_of_copies(X, rows)
         new = self._statistics_of(X, labels, self._bound(), self._prior)
         statistics = self.statistics_ + new
@@ -245,6 +241,29 @@ class MajorityVoteClassifier(CertifiedVote):
             self._provenance["look"] += 1
         self._learn(statistics, None, None, check_random_state(0))
         return self
+
+    def _is_known(self, known: NDArray[np.bool_], rows: NDArray[np.uint64]) -> bool:
+        """Tell whether a batch came before, and refuse one that brings many examples again.
+
+        Single rows are not left out, as they may come again by chance: a sample without those that
+        were there before is not drawn like the examples to come.
+        """
+        if not known.any():
+            return False
+        seen = f"{np.count_nonzero(known)} of these {len(rows)} examples are known to this vote"
+        distinct = np.unique(rows[known]).size
+        if known.all() and distinct > max(_FEW_COPIES, 0.9 * len(rows)):
+            warnings.warn(f"{seen}. Evidence counts once: nothing is added.", stacklevel=3)
+            return True
+        many = distinct > max(_FEW_COPIES, _TOO_MANY_TWINS * len(rows))
+        if many or (known.all() and len(rows) > 4 * _FEW_COPIES):
+            raise ValueError(f"{seen} already, and evidence counts once: give new examples only.")
+        warnings.warn(
+            f"{seen}, or have equals that are. They are counted: if they are the very same, the "
+            "certificate is not valid.",
+            stacklevel=3,
+        )
+        return False
 
     def prune(self, min_weight: float) -> "MajorityVoteClassifier":
         """Return a smaller vote, without the voters of little weight, and with its certificate.
@@ -283,6 +302,7 @@ class MajorityVoteClassifier(CertifiedVote):
         certificate = certify(
             self.statistics_, weights=kept / kept.sum(), bound=bound, prior=self._prior
         )
+        note_learned(self.statistics_, certificate.weights)
         pruned.weights_ = certificate.weights.copy()
         pruned.certificate_ = replace(certificate, provenance=dict(claimed.provenance))
         return pruned
