@@ -26,11 +26,6 @@ def _key(statistics: VoteStatistics) -> bytes:
     return _digest(np.array(statistics.n_samples), statistics.errors)
 
 
-def _weights(weights: NDArray[np.float64]) -> bytes:
-    """Return what tells weights from others, but not from themselves in single precision."""
-    return _digest(np.round(weights, 6) + 0.0)
-
-
 def note_learned(statistics: VoteStatistics, weights: NDArray[np.float64]) -> None:
     """Remember that weights were learned from a sample.
 
@@ -44,7 +39,7 @@ def note_learned(statistics: VoteStatistics, weights: NDArray[np.float64]) -> No
     if np.ptp(weights) <= 1e-12:
         return  # the uniform vote is anybody's
     known = _learned.setdefault(_key(statistics), set())
-    known.add(_weights(weights))
+    known.add(_digest(weights))
     _learned.move_to_end(_key(statistics))
     while len(_learned) > _SAMPLES_REMEMBERED:
         _learned.popitem(last=False)
@@ -62,7 +57,7 @@ def refuse_learned(statistics: VoteStatistics, name: str, weights: NDArray[np.fl
     weights : ndarray of shape (n,)
         The weights.
     """
-    if _weights(weights) in _learned.get(_key(statistics), ()):
+    if _digest(weights) in _learned.get(_key(statistics), ()):
         raise ValueError(
             f"{name} must be fixed without looking at these examples, but these weights were "
             "learned from them: no certificate would hold."

@@ -154,8 +154,6 @@ def test_weights_learned_on_the_same_sample_are_no_prior(bound):
     with pytest.raises(ValueError, match="prior must be fixed without looking at these examples"):
         certify(votes, y, weights=learned, prior=learned, bound=bound)
     statistics = VoteStatistics.from_votes(votes, y, keep_rows=True)
-    with pytest.raises(ValueError, match="prior must be fixed"):
-        certify(votes, y, weights=learned.astype(np.float32), prior=learned.astype(np.float32))
     by_regression = logistic(statistics)
     with pytest.raises(ValueError, match="prior must be fixed"):
         certify(statistics, weights=by_regression, prior=by_regression, bound=bound)
