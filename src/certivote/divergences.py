@@ -420,6 +420,8 @@ def _dirichlet_kl(
     if np.any((q > 0.0) != (p > 0.0)):
         return math.inf
     q, p = q[p > 0.0], p[p > 0.0]
+    if q.size == 1:
+        return 0.0
     ratio, scale = p / q, prior / concentration
     shift = (p - q) / q
     log_ratio = _log_of_ratio(ratio, shift)
@@ -432,6 +434,9 @@ def _dirichlet_kl(
     terms = 0.5 * (excess - logarithm) + binet(b) - binet(a) + (a - b) * _binet_slope(a)
     divergence = main + float(terms[:-1].sum()) - float(terms[-1])
     size = main + float(np.abs(terms).sum()) + prior * float(np.abs(p - q).sum()) + q.size
+    # Below ten the slope is a difference of larger numbers.
+    few = a < 10.0
+    size += float(np.sum(np.abs(a - b)[few] * (np.abs(np.log(a[few])) + 1.0 / a[few])))
     return max(0.0, divergence) + _DIRICHLET_ULPS * _EPS * size
 
 

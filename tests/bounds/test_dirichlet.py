@@ -170,6 +170,17 @@ def test_dirichlet_divergence_against_forty_digits(prior, factor, spread):
     assert reference <= found <= reference + 2e-11 * max(1, reference)
 
 
+@pytest.mark.parametrize("smallest", [9.0, 0.5])
+def test_dirichlet_divergence_of_few_against_many(smallest):
+    """Where the slope of what Stirling leaves is a small difference, it is rounded up more."""
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        p, q = rng.dirichlet(np.full(50, 50.0)), rng.dirichlet(np.full(50, 50.0))
+        reference = exact_kl(q, smallest / q.min(), p, 1e7)
+        found = dirichlet_kl(q, smallest / q.min(), p, 1e7)
+        assert reference <= found <= reference + 2e-11 * max(1, reference)
+
+
 def test_dirichlet_divergence_at_the_edges():
     assert dirichlet_kl([1.0], 7.0, [1.0], 300.0) < 1e-12
     assert dirichlet_kl([0.5, 0.5, 0.0], 9.0, [0.3, 0.7, 0.0], 9.0) == pytest.approx(

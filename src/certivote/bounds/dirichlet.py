@@ -30,7 +30,9 @@ _Array = NDArray[np.float64]
 # may have an erring weight below one half by that much, and by the rounding of the shares.
 _TIE = 1e-12
 _EPS = 2.0**-52
-_SMALLEST, _LARGEST = 1e-3, 1e12
+# Between these concentrations a computed tail has a relative error far below the other number.
+_SMALLEST, _LARGEST = 1e-3, 1e10
+_TAIL_ERROR = 1e-10
 # Steps in ln K from which the best concentration is looked for, and how far from the prior's.
 _STEPS = (0.0, 0.7, 1.5, 3.0, 5.0)
 _FARTHEST = 7.0
@@ -213,7 +215,7 @@ class DirichletBound(Bound):
             share = np.minimum(1.0, erring_weight(rows, tables) * upwards)
             total += float(upper_tail(share, concentration, cell.threshold).sum())
         # What `upper_tail` neglects is far less than what the value is rounded up by.
-        mean = total / statistics.n_samples * (1.0 + 1e-13)
+        mean = total / statistics.n_samples * (1.0 + _TAIL_ERROR)
         return {
             "margin_loss": min(1.0, mean),
             "cell": number,
