@@ -33,7 +33,8 @@ KEYS = frozenset(
 _ALWAYS = (
     "The certification examples were drawn independently of each other, from the same distribution "
     "as the examples to come.",
-    "The voters and the prior were fixed without looking at the certification examples.",
+    "The voters, the prior and the settings of the bound were fixed without looking at the "
+    "certification examples.",
     "{weights}",
 )
 _ONLY = (
