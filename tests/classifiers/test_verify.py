@@ -156,3 +156,27 @@ def test_copied_rows_are_told_of(vote):
     X, y = make_classification(100, 6, n_informative=4, flip_y=0.1, random_state=1)
     with pytest.warns(UserWarning, match="come several times"):
         vote.certify(np.tile(X, (5, 1)), np.tile(y, 5))
+
+
+@pytest.mark.parametrize("prior", [None, "uniform", "learned"])
+def test_a_prior_that_a_model_only_claims_is_found(prior, data):
+    """The prior is what the settings make it, not what the saved certificate says."""
+    vote = MajorityVoteClassifier(n_voters=6, prior=prior, bound="gibbs", random_state=0)
+    vote.fit(*data).verify(*data)
+    honest = vote.certificate_
+    bound = get_bound(honest.bound, **honest.bound_parameters)
+    free = bound.from_evidence(honest.evidence, honest.weights, honest.weights)
+    vote._prior = honest.weights
+    vote.certificate_ = replace(honest, prior=honest.weights, kl=0.0, risk_bound=free)
+    assert free < honest.risk_bound
+    with pytest.raises(CertificateError, match="prior of the certificate"):
+        vote.verify(*data)
+
+
+def test_a_prior_of_the_user_is_the_one_that_counts(data):
+    prior = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
+    vote = MajorityVoteClassifier(n_voters=6, prior=prior, random_state=0).fit(*data)
+    vote.verify(*data)
+    vote.prior = np.full(6, 1 / 6)
+    with pytest.raises(CertificateError, match="prior of the certificate"):
+        vote.verify(*data)

@@ -28,7 +28,7 @@ from .._ballots import vote_shares, winners
 from .._fingerprints import SeenRows, has_fractions, row_fingerprints
 from .._provenance import FROZEN, NEW_DATA, SPLIT
 from .._stopwatch import Stopwatch
-from .._validation import refuse_mask
+from .._validation import check_prior, refuse_mask
 from ..bounds import Bound, bound_at, get_bound
 from ..certificate import Certificate, CertificateError, certify
 from ..leaks import warn_if_trained_on
@@ -36,6 +36,9 @@ from ..statistics import VoteStatistics
 from ..voters import Voters, codes_of, fit_voters, is_frozen
 
 __all__ = ["CertifiedVote"]
+
+# Weights learned again, elsewhere, may differ by this much.
+_SAME_PRIOR = 1e-9
 
 # Predictions are made for so many votes at a time.
 _VOTES_PER_CHUNK = 2**24
@@ -140,6 +143,10 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             )
         check_classification_targets(labels)
         return X, labels
+
+    @abstractmethod
+    def _prior_again(self, part_a: tuple[Any, NDArray[Any]] | None) -> ArrayLike | None:
+        """Return the prior that the settings ask for, made again from part A; uniform if None."""
 
     @abstractmethod
     def _check_classes(self) -> None:
@@ -334,13 +341,13 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         claimed = self.certificate_ if certificate is None else certificate
         X, y = self._check_data(X, y, reset=False)
-        prior = self.certificate_.prior
+        part_a: tuple[Any, NDArray[Any]] | None = None
         if not np.array_equal(claimed.weights, self.weights_):
             raise CertificateError("the weights of the certificate are not those of this vote.")
         if claimed.votes_sha256 is not None:
             raise CertificateError("the certificate is of a table of votes, not of this vote.")
         if claimed.provenance.get("voters_from") == NEW_DATA:
-            prior = self.weights_
+            prior: ArrayLike = self.weights_
             try:
                 self._refuse_seen(X, row_fingerprints(X))
             except ValueError as error:
@@ -349,12 +356,15 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             self._check_provenance(claimed.provenance)
             if not self._frozen:
                 rng = check_random_state(self._provenance["seed"])
-                rows = _split(_num_samples(X), self._provenance["certify_size"], False, rng)[1]
+                size = self._provenance["certify_size"]
+                others, rows = _split(_num_samples(X), size, False, rng)
+                part_a = _safe_indexing(X, others), y[others]
                 X, y = _safe_indexing(X, rows), y[rows]
-        if not np.array_equal(claimed.prior, prior):
+            prior = check_prior(self._prior_again(part_a), self.weights_.size)
+        if not np.allclose(claimed.prior, prior, rtol=0.0, atol=_SAME_PRIOR):
             raise CertificateError("the prior of the certificate is not the one of this vote.")
         bound = get_bound(claimed.bound, **claimed.bound_parameters)
-        claimed.verify(statistics=self._statistics_of(X, y, bound, prior))
+        claimed.verify(statistics=self._statistics_of(X, y, bound, claimed.prior))
 
     def _check_provenance(self, claimed: Mapping[str, Any]) -> None:
         """Refuse a certificate of another split, and one that cannot be made again."""

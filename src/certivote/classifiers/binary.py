@@ -46,6 +46,9 @@ class BinaryVote(CertifiedVote):
         """Return the prior on the 2n voters; uniform if None."""
         return None
 
+    def _prior_again(self, part_a: tuple[Any, NDArray[Any]] | None) -> ArrayLike | None:
+        return self._prior(len(self.voters_))
+
     def _learn(
         self,
         statistics: VoteStatistics,

@@ -171,14 +171,18 @@ class MajorityVoteClassifier(CertifiedVote):
         if self.anytime:
             self._provenance["delta_of_all_looks"] = self._bound().delta
             self._provenance["look"] = 1
-        self._prior: ArrayLike | None = None
+        self._prior = self._prior_again((X, y))
         if isinstance(self.prior, str) and self.prior == "learned":
-            votes = self._ballots(X)
-            codes = codes_of(y, self.classes_)
-            self._prior = logistic(VoteStatistics.from_votes(votes, codes, keep_rows=True))
             self._provenance["prior"] = "learned on part A"
-        elif not isinstance(self.prior, str):
-            self._prior = self.prior
+
+    def _prior_again(self, part_a: tuple[Any, NDArray[Any]] | None) -> ArrayLike | None:
+        if not isinstance(self.prior, str):
+            return self.prior
+        if self.prior == "uniform" or part_a is None:
+            return None
+        X, y = part_a
+        votes, codes = self._ballots(X), codes_of(y, self.classes_)
+        return logistic(VoteStatistics.from_votes(votes, codes, keep_rows=True))
 
     def _count(self, votes: NDArray[Any], codes: NDArray[Any]) -> VoteStatistics:
         known = np.arange(len(self.classes_))
