@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -398,3 +399,16 @@ def test_counting_goes_on_from_a_checkpoint(tmp_path):
     info.value.statistics.save(tmp_path / "so-far.npz")
     resumed = VoteStatistics.load(tmp_path / "so-far.npz")
     assert_counts(resumed + VoteStatistics.from_chunks(pieces[info.value.chunk :]), losses)
+
+
+@pytest.mark.parametrize("errors", [[-1], [41], [5, 5], [2.0]])
+def test_errors_of_tested_votes_that_cannot_be(tmp_path, errors):
+    rng = np.random.default_rng(0)
+    votes, y = rng.integers(2, size=(40, 3)), rng.integers(2, size=40)
+    statistics = VoteStatistics.from_votes(votes, y, tested=[[0.2, 0.3, 0.5]])
+    statistics.save(tmp_path / "honest.npz")
+    assert VoteStatistics.load(tmp_path / "honest.npz").vote_errors([0.2, 0.3, 0.5]) >= 0
+    statistics.tested = replace(statistics.tested, errors=np.array(errors))
+    statistics.save(tmp_path / "forged.npz")
+    with pytest.raises(ValueError, match="tested errors must be"):
+        VoteStatistics.load(tmp_path / "forged.npz")

@@ -323,3 +323,15 @@ def test_the_plane_shows_the_disagreement_of_all_examples():
     r = e + d / 2
     worst = 1 - (1 - 2 * r) ** 2 / (1 - 2 * d)
     assert worst == pytest.approx(certificate.risk_bound, abs=1e-7)
+
+
+def test_the_same_examples_twice_are_told():
+    rng = np.random.default_rng(0)
+    more = UnlabelledStatistics.from_votes(rng.integers(2, size=(2000, 4)))
+    votes, y = rng.integers(2, size=(60, 4)), rng.integers(2, size=60)
+    first, second = (
+        VoteStatistics.from_votes(votes[rows], y[rows]).with_unlabelled(more)
+        for rows in (slice(30), slice(30, 60))
+    )
+    with pytest.warns(UserWarning, match="each counts twice"):
+        first + second

@@ -19,7 +19,13 @@ from ._mapped import pieces
 from ._packed import erring_weight, tables_of, transposed_product
 from ._progress import progress_bar
 from ._storage import load_arrays, save_arrays
-from ._validation import check_count, check_distribution, check_number, refuse_mask
+from ._validation import (
+    check_count,
+    check_distribution,
+    check_distributions,
+    check_number,
+    refuse_mask,
+)
 
 if TYPE_CHECKING:
     from .unlabelled import UnlabelledStatistics
@@ -36,7 +42,7 @@ __all__ = [
 # By how much rounding may break an identity between moments.
 _INCONSISTENCY = 1e-9
 # Two samples of this size hardly have the same counts by chance.
-_SUSPICIOUS_SAMPLE = 1000
+SUSPICIOUS_SAMPLE = 1000
 _ROWS_PER_PRODUCT, _LOSSES_PER_PRODUCT = 16_384, 2**25
 # What a file of them is called.
 _KIND = "statistics"
@@ -453,7 +459,7 @@ class VoteStatistics:
                 "certificate from the result is not valid.",
                 stacklevel=2,
             )
-        elif self.n_samples >= _SUSPICIOUS_SAMPLE and self == other:
+        elif self.n_samples >= SUSPICIOUS_SAMPLE and self == other:
             warnings.warn(
                 "statistics with the very same counts are merged: if they are the same sample, "
                 "every example counts twice, and a certificate from the result is not valid.",
@@ -573,7 +579,21 @@ class VoteStatistics:
             statistics.unlabelled = UnlabelledStatistics(size, counts)
         if "tested_weights" in arrays:
             statistics.tested = FixedVotes(arrays["tested_weights"], arrays["tested_errors"])
+            statistics._check_tested(statistics.tested)
         return statistics
+
+    def _check_tested(self, tested: FixedVotes) -> None:
+        """Refuse errors of tested votes that are more than these examples allow."""
+        weights = check_distributions("tested weights", tested.weights, self.n_voters)
+        if tested.errors.shape != (len(weights),) or tested.errors.dtype.kind != "i":
+            raise ValueError("tested errors must be one count for each vote.")
+        largest = [self.n_samples if self.rows is None else self._coarse_errors(q) for q in weights]
+        if np.any(tested.errors < 0) or np.any(tested.errors > largest):
+            raise ValueError("tested errors must be possible for these examples.")
+
+    def _coarse_errors(self, q: NDArray[np.float64]) -> int:
+        """Return on how many examples the erring voters weigh at least one half."""
+        return int(np.count_nonzero(self.erring_weight(q) >= 0.5 - TIE))
 
     def _arrays(self) -> dict[str, Any]:
         """Return all that makes these statistics again."""
@@ -721,7 +741,7 @@ class VoteStatistics:
             raise ValueError(
                 "weights must be those of a tested vote, as these statistics hold no rows."
             )
-        return int(np.count_nonzero(self.erring_weight(q) >= 0.5 - TIE))
+        return self._coarse_errors(q)
 
 
 def _stack(

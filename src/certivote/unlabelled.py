@@ -1,6 +1,7 @@
 """What examples without labels say about two-class voters: how often each pair disagrees."""
 
 import hashlib
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._counting import Counter
 from ._validation import check_count
-from .statistics import Moments, VoteStatistics, as_counts, as_labels
+from .statistics import SUSPICIOUS_SAMPLE, Moments, VoteStatistics, as_counts, as_labels
 
 __all__ = ["UnlabelledStatistics", "join_unlabelled"]
 
@@ -125,6 +126,12 @@ class UnlabelledStatistics:
             raise ValueError(
                 "unlabelled statistics can only be merged for the same voters, got "
                 f"{self.n_voters} and {other.n_voters} voters."
+            )
+        if other is self or (self.n_samples >= SUSPICIOUS_SAMPLE and self == other):
+            warnings.warn(
+                "unlabelled statistics with the very same counts are merged: if they are the same "
+                "examples, each counts twice, and a certificate from the result is not valid.",
+                stacklevel=2,
             )
         classes = self.classes
         for label in other.classes:
