@@ -86,8 +86,9 @@ def test_counts_over_several_blocks_and_threads(m, dtype):
     assert_counts(VoteStatistics.from_losses(losses.astype(dtype), keep_rows=True), losses)
 
 
-def test_counts_when_many_voters_make_the_blocks_short(monkeypatch):
-    monkeypatch.setattr(counting, "_BLOCK_VALUES", 64)
+@pytest.mark.parametrize("words", [1, 64, 500])
+def test_counts_when_many_voters_make_the_blocks_short(monkeypatch, words):
+    monkeypatch.setattr(counting, "_BLOCK_WORDS", words)
     losses = random_losses(500, 30, seed=3)
     assert_counts(VoteStatistics.from_losses(losses), losses)
 
@@ -95,25 +96,35 @@ def test_counts_when_many_voters_make_the_blocks_short(monkeypatch):
 @pytest.mark.parametrize("cores", [1, 2, 7])
 def test_counts_do_not_depend_on_the_number_of_threads(monkeypatch, cores):
     monkeypatch.setattr(counting, "available_cores", lambda: cores)
-    monkeypatch.setattr(counting, "_BLOCK_ROWS", 50)
+    monkeypatch.setattr(counting, "_SMALLEST_SHARE", 50)
     losses = random_losses(5003, 12, seed=4)
     assert_counts(VoteStatistics.from_losses(losses), losses)
 
 
-@pytest.mark.parametrize("limit", [1, 50, 130])
-def test_counts_survive_the_flush_of_the_float_sums(monkeypatch, limit):
-    monkeypatch.setattr(counting, "_BLOCK_ROWS", 50)
-    monkeypatch.setattr(counting, "_EXACT_ROWS", limit)
-    losses = random_losses(2017, 9, seed=5)
+@pytest.mark.parametrize("cores", [1, 2])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_counts_of_more_rows_than_fit_into_a_block(monkeypatch, cores, compiled):
+    monkeypatch.setattr(counting, "available_cores", lambda: cores)
+    monkeypatch.setattr(counting, "_WORTH_COMPILING", 1 if compiled else 10**9)
+    losses = random_losses(300_001, 3, seed=5, rate=0.9)
     assert_counts(VoteStatistics.from_losses(losses), losses)
 
 
-def test_the_float_sums_are_flushed_while_they_are_exact():
-    # One voter that always errs: at 2**24 + 1 a float32 stops counting.
-    assert counting._EXACT_ROWS <= 2**24
-    chunk = np.ones((2**20, 1), dtype=np.bool_)
-    statistics = VoteStatistics.from_chunks(chunk for _ in range(17))
-    assert statistics.tandem.tolist() == [[17 * 2**20]]
+def test_a_full_block_of_errors_does_not_overflow(monkeypatch):
+    monkeypatch.setattr(counting, "available_cores", lambda: 1)
+    monkeypatch.setattr(counting, "_WORTH_COMPILING", 10**9)
+    m = 64 * counting._MOST_WORDS
+    losses = np.ones((2 * m + 1, 2), dtype=np.uint8)
+    assert VoteStatistics.from_losses(losses[:m]).tandem.tolist() == [[m, m], [m, m]]
+    assert_counts(VoteStatistics.from_losses(losses), losses)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3])
+def test_counts_of_losses_that_start_anywhere_in_memory(offset):
+    memory = np.zeros(70 * 5 + 8, dtype=np.uint8)
+    losses = memory[offset : offset + 350].reshape(70, 5)
+    losses[...] = random_losses(70, 5, seed=6)
+    assert_counts(VoteStatistics.from_losses(losses), losses)
 
 
 def test_counts_of_the_sum_of_large_shards_are_exact():

@@ -1,6 +1,7 @@
 """The one pass over the losses: LᵀL as exact integers, on every core."""
 
-from collections import deque
+import math
+from abc import ABC, abstractmethod
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.util import find_spec
 from types import TracebackType
@@ -10,84 +11,112 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._bits import prefer_bits
-from ._threads import available_cores, one_blas_thread
+from ._threads import available_cores
 from ._validation import refuse_mask
 
-# In float32 a count is exact up to 2**24; a block stays far below, and its float32 copy in cache.
-_BLOCK_ROWS = 8_192
-_BLOCK_VALUES = 2**22
-_EXACT_ROWS = 2**24
+# A count of the bits of so many words fits into 16 bits.
+_MOST_WORDS = 1023
+# Words of a block, and of what one call of numpy computes from it: enough that threads hardly wait
+# for each other to get at the interpreter, few enough for the cache.
+_BLOCK_WORDS = 2**19
 # Below this many losses the compiled kernel would not earn back the time that it takes to load.
 _WORTH_COMPILING = 2**20
 # A chunk is shared out among the threads, but not into smaller pieces than this.
 _SMALLEST_SHARE = 1024
+# Rows that are only packed are so many at a time.
+_PACKED_ROWS = 8_192
+_ONE, _TWO, _FOUR = np.uint64(1), np.uint64(2), np.uint64(4)
 
 
-class _ProductWorker:
-    """The running counts of one thread, as a product of floats."""
+class _Worker(ABC):
+    """The running counts of one thread: the upper triangle of LᵀL, from packed losses."""
 
-    def __init__(self, n_voters: int) -> None:
-        self.n_rows = max(1, min(_BLOCK_ROWS, _BLOCK_VALUES // n_voters))
-        self._block = np.empty((self.n_rows, n_voters), dtype=np.float32)
-        self._product = np.empty((n_voters, n_voters), dtype=np.float32)
-        self._recent = np.zeros((n_voters, n_voters), dtype=np.float32)
-        self._tandem: NDArray[np.int64] | None = None
-        self._pending = 0
+    n_rows: int
+    counts: NDArray[Any]
 
     def add(self, losses: NDArray[np.generic], name: str) -> None:
-        check_losses(losses, name)
-        if self._pending + len(losses) > _EXACT_ROWS:
-            if self._tandem is None:
-                self._tandem = np.zeros(self._recent.shape, dtype=np.int64)
-            self._flush(self._tandem)
-        block = self._block[: len(losses)]
-        block[...] = losses
-        np.dot(block.T, block, out=self._product)
-        self._recent += self._product
-        self._pending += len(losses)
+        for start in range(0, len(losses), self.n_rows):
+            block = losses[start : start + self.n_rows]
+            check_losses(block, name)
+            narrow = block.view(np.uint8) if block.itemsize == 1 else block.astype(np.uint8)
+            if block.dtype.kind == "b" and narrow.max() > 1:
+                narrow = narrow.astype(bool).view(np.uint8)  # any byte but 0 is True
+            self._add(np.ascontiguousarray(narrow))
 
-    def _flush(self, total: NDArray[np.int64]) -> None:
-        np.add(total, self._recent, out=total, casting="unsafe")
-        self._recent[...] = 0
-        self._pending = 0
+    @abstractmethod
+    def _add(self, losses: NDArray[np.uint8]) -> None:
+        """Count a block of at most `n_rows` rows that are nothing but 0 and 1."""
 
     def drain(self, total: NDArray[np.int64]) -> None:
         """Add the counts so far to a total, and start again from nothing."""
-        self._flush(total)
-        if self._tandem is not None:
-            total += self._tandem
-            self._tandem = None
+        total += self.counts[: len(total), : len(total)].view(np.int64)
+        self.counts[...] = 0
 
 
-class _PopcountWorker:
-    """The running counts of one thread, by counting the bits of packed losses (needs numba)."""
+class _NumpyWorker(_Worker):
+    """One call of numpy per step, for many pairs of voters at once."""
+
+    def __init__(self, n_voters: int) -> None:
+        words = max(1, min(_MOST_WORDS, _BLOCK_WORDS // n_voters))
+        self.n_rows = 64 * words
+        self.counts = np.zeros((n_voters, n_voters), dtype=np.int64)
+        # Memory for the steps: to ask for it every time would cost as much as they do.
+        self._merged = np.empty(4 * words * n_voters, dtype=np.uint64)
+        self._words = np.empty(words * n_voters, dtype=np.uint64)
+        self._both = np.empty(max(_BLOCK_WORDS, words * n_voters), dtype=np.uint64)
+        self._ones = np.empty(self._both.size, dtype=np.uint8)
+
+    def _add(self, losses: NDArray[np.uint8]) -> None:
+        words = self._pack(losses)
+        n_voters, n_words = words.shape
+        start = 0
+        while start < n_voters:
+            rest = n_voters - start
+            some = words[start : start + max(1, self._both.size // (rest * n_words))]
+            shape = (len(some), rest, n_words)
+            both, ones = (x[: math.prod(shape)].reshape(shape) for x in (self._both, self._ones))
+            np.bitwise_and(some[:, None], words[start:], out=both)
+            np.bitwise_count(both, out=ones)
+            self.counts[start : start + len(some), start:] += ones.sum(axis=2, dtype=np.uint16)
+            start += len(some)
+
+    def _pack(self, losses: NDArray[np.uint8]) -> NDArray[np.uint64]:
+        """Return the losses of every voter as bits, a row of words each, in some order.
+
+        Each bit of the bytes takes an eighth of the rows: whole words are shifted, eight losses at
+        a time. What is missing to a multiple of 64 rows counts as zeros.
+        """
+        n_rows, n_voters = losses.shape
+        missing = -n_rows % 64
+        if missing:
+            losses = np.pad(losses, ((0, missing), (0, 0)))
+        lower, upper = losses.reshape(-1).view(np.uint64).reshape(2, -1)
+        merged = self._merged[: lower.size]
+        np.left_shift(upper, _FOUR, out=merged)
+        merged |= lower
+        for shift in (_TWO, _ONE):
+            lower, merged = merged.reshape(2, -1)
+            merged <<= shift
+            merged |= lower
+        words = self._words[: merged.size].reshape(n_voters, -1)
+        words.view(np.uint8)[...] = merged.view(np.uint8).reshape(-1, n_voters).T
+        return words
+
+
+class _CompiledWorker(_Worker):
+    """One loop over all pairs, in the cache from start to end (needs numba)."""
 
     def __init__(self, n_voters: int) -> None:
         from ._popcount import BLOCK_ROWS, add_pairs
 
         even = n_voters + n_voters % 2
-        self.n_rows = 16 * BLOCK_ROWS
-        self._kernel, self._step = add_pairs, BLOCK_ROWS
+        self.n_rows = BLOCK_ROWS
+        self.counts = np.zeros((even, even), dtype=np.uint64)
+        self._kernel = add_pairs
         self._bits = np.zeros((even, BLOCK_ROWS // 8), dtype=np.uint8)
-        self._counts = np.zeros((even, even), dtype=np.uint64)
 
-    def add(self, losses: NDArray[np.generic], name: str) -> None:
-        check_losses(losses, name)
-        narrow = losses.view(np.uint8) if losses.itemsize == 1 else losses.astype(np.uint8)
-        if losses.dtype.kind == "b" and narrow.max() > 1:
-            narrow = losses.astype(np.uint8)  # a mask read from memory: any byte but 0 is True
-            narrow[narrow > 1] = 1
-        for start in range(0, len(narrow), self._step):
-            block = np.ascontiguousarray(narrow[start : start + self._step])
-            self._kernel(block, self._bits, self._counts)
-
-    def drain(self, total: NDArray[np.int64]) -> None:
-        """Add the counts so far, above the diagonal, to a total; start again from nothing."""
-        total += self._counts[: len(total), : len(total)].view(np.int64)
-        self._counts[...] = 0
-
-
-_Worker = _ProductWorker | _PopcountWorker
+    def _add(self, losses: NDArray[np.uint8]) -> None:
+        self._kernel(losses, self._bits, self.counts)
 
 
 def check_losses(losses: NDArray[np.generic], name: str) -> None:
@@ -121,15 +150,13 @@ class Counter:
         self._table = table
         self._packed: list[NDArray[np.uint8]] = []
         self._workers: list[_Worker] = []
-        self._dirty: set[_Worker] = set()
-        self._kind: type[_Worker] = _ProductWorker
-        self._running: deque[tuple[Future[None], _Worker]] = deque()
+        self._running: dict[_Worker, Future[None]] = {}
+        self._turn = 0
+        self._kind: type[_NumpyWorker | _CompiledWorker] = _NumpyWorker
         self.kept_samples, self.n_voters, self._kept_packed = 0, 0, 0
         self._kept: NDArray[np.int64] | None = None
 
     def __enter__(self) -> "Counter":
-        self._limit = one_blas_thread()
-        self._limit.__enter__()
         self._pool = ThreadPoolExecutor(available_cores())
         return self
 
@@ -144,12 +171,11 @@ class Counter:
                 self.keep()
         finally:
             self._pool.shutdown(wait=True, cancel_futures=True)
-            self._limit.__exit__(None, None, None)
 
     def finish(self) -> None:
         """Wait until everything added so far is counted."""
-        while self._running:
-            self._finish_oldest()
+        for future in self._running.values():
+            future.result()
 
     @property
     def packs(self) -> bool:
@@ -161,26 +187,23 @@ class Counter:
         if not self._table and not prefer_bits(self.n_samples, self.n_voters):
             self._count_packed()
         self.finish()
-        for worker in self._dirty:
+        for worker in self._running:
             if self._kept is None:
                 self._kept = np.zeros((self.n_voters, self.n_voters), dtype=np.int64)
             worker.drain(self._kept)
-        self._dirty.clear()
+        self._running.clear()
         self.kept_samples, self._kept_packed = self.n_samples, len(self._packed)
 
-    def _finish_oldest(self) -> _Worker:
-        future, worker = self._running.popleft()
-        future.result()
+    def _next_worker(self) -> _Worker:
+        """Return the worker whose turn it is, once it is free."""
+        if len(self._workers) < available_cores():
+            self._workers.append(self._kind(self.n_voters))
+            return self._workers[-1]
+        worker = self._workers[self._turn % len(self._workers)]
+        self._turn += 1
+        if worker in self._running:
+            self._running[worker].result()
         return worker
-
-    def _free_worker(self) -> _Worker:
-        if len(self._running) == available_cores():
-            return self._finish_oldest()
-        free = set(self._workers) - {worker for _, worker in self._running}
-        if free:
-            return free.pop()
-        self._workers.append(self._kind(self.n_voters))
-        return self._workers[-1]
 
     def add(self, losses: ArrayLike, name: str) -> None:
         """Count the errors of some rows."""
@@ -200,7 +223,7 @@ class Counter:
         if self.n_voters == 0:
             self.n_voters = array.shape[1]
             compiled = array.size >= _WORTH_COMPILING and find_spec("numba") is not None
-            self._kind = _PopcountWorker if compiled else _ProductWorker
+            self._kind = _CompiledWorker if compiled else _NumpyWorker
             self._table = self._table or not prefer_bits(len(array), self.n_voters)
         self._add(array, name)
         self.n_samples += len(array)
@@ -212,23 +235,22 @@ class Counter:
             self._add(np.unpackbits(rows, axis=1, count=self.n_voters), "losses")
 
     def _add(self, array: NDArray[Any], name: str) -> None:
-        start, share = 0, max(_SMALLEST_SHARE, -(-len(array) // available_cores()))
-        while start < len(array):
-            worker = self._free_worker() if self._table else None
-            block = array[start : start + min(worker.n_rows if worker else _BLOCK_ROWS, share)]
-            if worker:
-                self._dirty.add(worker)
-                self._running.append((self._pool.submit(worker.add, block, name), worker))
-            if self.keep_rows or not worker:
+        if self._table:
+            share = max(_SMALLEST_SHARE, -(-len(array) // available_cores()))
+            for start in range(0, len(array), share):
+                worker = self._next_worker()
+                task = self._pool.submit(worker.add, array[start : start + share], name)
+                self._running[worker] = task
+        if self.keep_rows or not self._table:
+            for start in range(0, len(array), _PACKED_ROWS):
+                block = array[start : start + _PACKED_ROWS]
                 check_losses(block, name)
                 self._packed.append(np.packbits(block.astype(np.bool_), axis=1))
-            start += len(block)
 
     def result(self) -> tuple[NDArray[np.int64] | None, NDArray[np.uint8] | None]:
         """Return what was kept: LᵀL, the packed rows, or both."""
         tandem = self._kept
-        if tandem is not None and self._kind is _PopcountWorker:
-            upper = np.triu(tandem)
-            tandem = upper + np.triu(upper, 1).T
+        if tandem is not None:
+            tandem = np.triu(tandem) + np.triu(tandem, 1).T
         packed = self._packed[: self._kept_packed]
         return tandem, np.concatenate(packed) if packed else None

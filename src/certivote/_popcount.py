@@ -1,12 +1,12 @@
-"""The same counts as a product of floats, from packed bits: several times as fast, with numba."""
+"""The pairs of `_counting`, compiled: twice as fast with numba."""
 
 import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-# 32 words a voter: for a hundred voters the block of bits stays in the first-level cache.
-BLOCK_ROWS = 64 * 32
+# 128 words a voter: for a hundred voters the block of bits stays in the second-level cache.
+BLOCK_ROWS = 64 * 128
 
 
 @intrinsic
