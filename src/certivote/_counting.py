@@ -75,7 +75,9 @@ class _NumpyWorker(_Worker):
             some = words[start : start + max(1, self._both.size // (rest * n_words))]
             shape = (len(some), rest, n_words)
             both, ones = (x[: math.prod(shape)].reshape(shape) for x in (self._both, self._ones))
-            np.bitwise_and(some[:, None], words[start:], out=both)
+            # As bytes: numpy is faster at it than with words.
+            x, y, z = (a.view(np.uint8) for a in (some[:, None], words[start:], both))
+            np.bitwise_and(x, y, out=z)
             np.bitwise_count(both, out=ones)
             self.counts[start : start + len(some), start:] += ones.sum(axis=2, dtype=np.uint16)
             start += len(some)
@@ -109,11 +111,11 @@ class _CompiledWorker(_Worker):
     def __init__(self, n_voters: int) -> None:
         from ._popcount import BLOCK_ROWS, add_pairs
 
-        even = n_voters + n_voters % 2
+        padded = n_voters + -n_voters % 4
         self.n_rows = BLOCK_ROWS
-        self.counts = np.zeros((even, even), dtype=np.uint64)
+        self.counts = np.zeros((padded, padded), dtype=np.uint64)
         self._kernel = add_pairs
-        self._bits = np.zeros((even, BLOCK_ROWS // 8), dtype=np.uint8)
+        self._bits = np.zeros((padded, BLOCK_ROWS // 8), dtype=np.uint8)
 
     def _add(self, losses: NDArray[np.uint8]) -> None:
         self._kernel(losses, self._bits, self.counts)

@@ -5,8 +5,9 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-# 128 words a voter: for a hundred voters the block of bits stays in the second-level cache.
-BLOCK_ROWS = 64 * 128
+# Words a voter: for a hundred voters the block of bits stays in the second-level cache. They are an
+# odd number, as rows of bits a power of two apart would drive each other out of the first level.
+BLOCK_ROWS = 64 * 193
 
 
 @intrinsic
@@ -21,10 +22,10 @@ def _popcount(context, word):  # type: ignore[no-untyped-def]
 def add_pairs(
     losses: NDArray[np.uint8], bits: NDArray[np.uint8], counts: NDArray[np.uint64]
 ) -> None:
-    """Add LᵀL of a block to the upper triangle of `counts`, two rows by two columns at a time.
+    """Add LᵀL of a block to the upper triangle of `counts`, two rows by four columns at a time.
 
-    `bits` is memory for the block: one row per voter, an even number of them, BLOCK_ROWS/8 bytes
-    each. Rows of `losses` beyond a multiple of eight count as zeros.
+    `bits` is memory for the block: one row per voter, a multiple of four of them, BLOCK_ROWS/8
+    bytes each. Rows of `losses` beyond a multiple of eight count as zeros.
     """
     n_rows, n_voters = losses.shape
     byte = np.empty(n_voters, np.uint8)
@@ -51,15 +52,24 @@ def add_pairs(
             bits[j, group] = byte[j]
     words = bits.view(np.uint64)
     for j in range(0, n_voters, 2):
-        for k in range(j, n_voters, 2):
-            c00 = c01 = c10 = c11 = np.uint64(0)
+        for k in range(j - j % 4, n_voters, 4):
+            a = b = c = d = e = f = g = h = np.uint64(0)
             for w in range(words.shape[1]):
-                x, y, u, v = words[j, w], words[j + 1, w], words[k, w], words[k + 1, w]
-                c00 += _popcount(x & u)
-                c01 += _popcount(x & v)
-                c10 += _popcount(y & u)
-                c11 += _popcount(y & v)
-            counts[j, k] += c00
-            counts[j, k + 1] += c01
-            counts[j + 1, k] += c10
-            counts[j + 1, k + 1] += c11
+                x, y = words[j, w], words[j + 1, w]
+                p, q, r, s = words[k, w], words[k + 1, w], words[k + 2, w], words[k + 3, w]
+                a += _popcount(x & p)
+                b += _popcount(x & q)
+                c += _popcount(x & r)
+                d += _popcount(x & s)
+                e += _popcount(y & p)
+                f += _popcount(y & q)
+                g += _popcount(y & r)
+                h += _popcount(y & s)
+            counts[j, k] += a
+            counts[j, k + 1] += b
+            counts[j, k + 2] += c
+            counts[j, k + 3] += d
+            counts[j + 1, k] += e
+            counts[j + 1, k + 1] += f
+            counts[j + 1, k + 2] += g
+            counts[j + 1, k + 3] += h
