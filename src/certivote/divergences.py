@@ -431,7 +431,8 @@ def _dirichlet_kl(
     excess = np.append(shift + (scale - 1.0) * ratio, scale - 1.0)
     logarithm = _log_of_ratio(np.append(scale * ratio, scale), excess)
     a, b = concentration * np.append(q, 1.0), prior * np.append(p, 1.0)
-    terms = 0.5 * (excess - logarithm) + binet(b) - binet(a) + (a - b) * _binet_slope(a)
+    of_a, of_b = binet(np.stack([a, b]))
+    terms = 0.5 * (excess - logarithm) + of_b - of_a + (a - b) * _binet_slope(a)
     divergence = main + float(terms[:-1].sum()) - float(terms[-1])
     size = main + float(np.abs(terms).sum()) + prior * float(np.abs(p - q).sum()) + q.size
     # Below ten the slope is a difference of larger numbers.

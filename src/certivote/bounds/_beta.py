@@ -13,7 +13,7 @@ __all__ = ["NEGLIGIBLE", "Tails", "tails_of", "upper_tail"]
 
 _Array = NDArray[np.float64]
 # Means W ↦ the tails P(B ≥ x), and their derivatives in a = K·W and b = K(1−W).
-Tails = Callable[[_Array], tuple[_Array, _Array, _Array]]
+Tails = Callable[[_Array], _Array]
 
 # A beta distribution whose parameters sum to K is sub-Gaussian with variance 1/(4(K+1)) (Marchal
 # and Arbel 2017, arXiv:1705.00048): at most exp(−2(K+1)t²) of it lies beyond t from its mean. A
@@ -72,7 +72,7 @@ def tails_of(concentration: float, threshold: float) -> Tails:
     k, x = min(max(concentration, 0.5), 1e12), threshold
     splines: list[CubicSpline] = []
 
-    def tails(share: _Array) -> tuple[_Array, _Array, _Array]:
+    def tails(share: _Array) -> _Array:
         values = np.zeros((3, share.size))
         values[0] = share > x
         near = np.flatnonzero(_near(share, k, x))
@@ -83,7 +83,7 @@ def tails_of(concentration: float, threshold: float) -> Tails:
                 splines.append(_splines(k, x))
             knots = splines[0].x
             values[:, near] = splines[0](np.clip(share[near], knots[0], knots[-1])).T
-        return values[0], values[1], values[2]
+        return values
 
     return tails
 
@@ -118,6 +118,8 @@ def _smaller_tail(
     mean: _Array, rest: _Array, concentration: float, x: float
 ) -> tuple[_Array, _Array, _Array]:
     """Return P(B ≥ x) and its derivatives in a and b, for means up to x; ``rest`` is 1 − mean."""
+    if not mean.size:
+        return mean, mean, mean
     a, b = concentration * mean, concentration * rest
     # In s from that of x on, the logarithm of the density falls by K ln(1 + x(eˢ−1)) − a·s: convex,
     # so that Newton's method finds where it has fallen far enough.
@@ -135,7 +137,8 @@ def _smaller_tail(
     # The density at x, by Stirling's formula with Binet's remainder: no large terms that cancel.
     shift = x - mean
     divergence = -xlog1py(mean, shift / mean) - xlog1py(rest, -shift / rest)
-    remainder = binet(concentration) - binet(a) - binet(b)
+    whole, of_a, of_b = np.split(binet(np.concatenate([[concentration], a, b])), [1, 1 + a.size])
+    remainder = whole - of_a - of_b
     at_x = np.sqrt(mean * b / (2.0 * np.pi)) * np.exp(remainder - concentration * divergence)
     tail = at_x * reach * total
     common = psi(concentration)

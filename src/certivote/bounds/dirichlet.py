@@ -279,11 +279,20 @@ class DirichletBound(Bound):
         if np.any((q == 0.0) & (p > 0.0)):  # an infinite divergence, whatever K
             return 0, cells[0], cells[0].concentration
 
+        m, tables = statistics.n_samples, tables_of(q)
+        weights = [erring_weight(rows, tables) for rows in statistics._packed_chunks()]
+        # Under the uniform prior there are few different ones.
+        shares, times = np.unique(np.minimum(1.0, np.concatenate(weights)), return_counts=True)
+
         def objective(cell: _Cell, step: float) -> tuple[float, float]:
             """Return the objective at K = K₀·exp(step), and its derivative in the step."""
             concentration = cell.concentration * math.exp(step)
-            point = self._at(cell, statistics, q, concentration, p, transposed=False)
-            return point.value, float(point.gradient[0])
+            tail, in_a, in_b = tails_of(concentration, cell.threshold)(shares) * times / m
+            point, by_mean = self._from_tails(
+                cell, q, concentration, p, m, float(tail.sum()), float(in_b.sum())
+            )
+            erring = float(np.sum(shares * (in_a - in_b)))
+            return point.value, concentration * (by_mean * erring + float(q @ point.gradient))
 
         trials = [[(*objective(cell, step), step) for step in _STEPS] for cell in cells]
         best = min(min(points)[0] for points in trials)
@@ -304,23 +313,34 @@ class DirichletBound(Bound):
         q: _Array,
         concentration: float,
         p: _Array,
-        transposed: bool = True,
     ) -> _Point:
-        """Return an objective that rises and falls with the value, and its gradient in α = K·q.
-
-        Without the transposed product it is its derivative in ln K alone, an array of one.
-        """
-        prior, m = cell.concentration, statistics.n_samples
-        tails, tables = tails_of(concentration, cell.threshold), tables_of(q)
-        mean, other = 0.0, 0.0
-        erring = np.zeros(q.size if transposed else 1)
+        """Return an objective that rises and falls with the value, and its gradient in α = K·q."""
+        m, tables = statistics.n_samples, tables_of(q)
+        tails = tails_of(concentration, cell.threshold)
+        mean, other, erring = 0.0, 0.0, np.zeros(q.size)
         for rows in statistics._packed_chunks():
-            share = np.minimum(1.0, erring_weight(rows, tables))
-            tail, in_a, in_b = tails(share)
+            tail, in_a, in_b = tails(np.minimum(1.0, erring_weight(rows, tables)))
             mean += float(tail.sum()) / m
             other += float(in_b.sum()) / m
-            slope = (in_a - in_b) / m
-            erring += transposed_product(rows, slope, q.size) if transposed else share @ slope
+            erring += transposed_product(rows, (in_a - in_b) / m, q.size)
+        point, by_mean = self._from_tails(cell, q, concentration, p, m, mean, other)
+        return _Point(point.value, point.gradient + by_mean * erring)
+
+    def _from_tails(
+        self,
+        cell: _Cell,
+        q: _Array,
+        concentration: float,
+        p: _Array,
+        m: int,
+        mean: float,
+        other: float,
+    ) -> tuple[_Point, float]:
+        """Return the objective from ℓ_S and its derivative in b, and that in ℓ_S.
+
+        Its gradient in α lacks the part through the weights that err, which is for the caller.
+        """
+        prior = cell.concentration
         divergence = dirichlet_kl(q, concentration, p, prior)
         failure, in_k = _failure(concentration, cell.threshold, q.size)
         value, by_mean, by_radius, by_failure = _objective(
@@ -329,15 +349,11 @@ class DirichletBound(Bound):
         # dKL/dα = (α−β) ψ′(α) − (K−K₀) ψ′(K), where ψ′ is Hurwitz' zeta function at 2.
         common = by_mean * other + by_failure * in_k
         common -= by_radius / m * (concentration - prior) * float(zeta(2.0, concentration))
+        gradient = np.full(q.size, common)
         allowed = p > 0.0
         alpha, beta = concentration * q[allowed], prior * p[allowed]
-        pull = by_radius / m * (alpha - beta) * zeta(2.0, alpha)
-        if not transposed:
-            slope_in_k = by_mean * float(erring[0]) + common
-            return _Point(value, np.array([concentration * slope_in_k + float(alpha @ pull)]))
-        gradient = by_mean * erring + common
-        gradient[allowed] += pull
-        return _Point(value, gradient)
+        gradient[allowed] += by_radius / m * (alpha - beta) * zeta(2.0, alpha)
+        return _Point(value, gradient), by_mean
 
     def _value_and_gradient(
         self, statistics: VoteStatistics, q: _Array, p: _Array
