@@ -18,7 +18,7 @@ __all__ = ["LBFGS"]
 _FEW = 100
 # Where the members of a bound compete, a start this many times as high as what another one has
 # reached is not followed, if what was reached from the prior is this good.
-_HOPELESS, _GOOD = 1.3, 0.5
+_HOPELESS, _GOOD = 1.3, 0.2
 
 
 class LBFGS(Solver):
@@ -42,7 +42,7 @@ class LBFGS(Solver):
         lowers the logarithm of the value by less than ``tol²``. Each start is followed until
         ``100·tol``, and the best one to the end. Where the members of a bound compete, the lowest
         starts come first, those 1.3 times as high as what has been reached are left out, unless
-        the prior leads nowhere below ½, and with n > 100 voters `tol` is multiplied by 100/n.
+        the prior leads nowhere below 0.2, and with n > 100 voters `tol` is multiplied by 100/n.
     max_iter : int, default=20000
         The largest number of iterations of one run.
     memory : int, default=20
