@@ -500,3 +500,13 @@ def test_the_winner_of_several_has_its_formula():
     formulas = [element["text"] for element in Page(page).all("p", **{"class": "formula"})]
     assert len(formulas) == 2
     assert "Clopper" in page or winner != "heldout"
+
+
+def test_the_descent_is_not_taken_for_the_test_that_won():
+    bound = get_bound("best")
+    statistics = bound.count(VOTES, Y, None)
+    result = minimize(bound, statistics)
+    certificate = certify(statistics, weights=result.weights, bound=bound)
+    assert certificate.evidence["winner"] == "heldout"
+    caption = Page(report(certificate, optimisation=result)).all("figcaption")[-1]["text"]
+    assert "fixed in advance was smaller" in caption

@@ -446,6 +446,8 @@ def _drawn(certificate: Certificate, optimisation: MinimizeResult | None) -> lis
     )
     if optimisation is not None:
         end = "It converged" if optimisation.converged else f"It stopped: {optimisation.message}"
+        if certificate.evidence.get("winner") == "heldout":
+            end += ". The test of a vote fixed in advance was smaller, and is what is certified"
         drawn.append(
             _figure(
                 "optimisation",
