@@ -176,6 +176,7 @@ class Counter:
                 self.keep()
         finally:
             self._pool.shutdown(wait=True, cancel_futures=True)
+            self._workers.clear()
 
     def finish(self) -> None:
         """Wait until everything added so far is counted."""
@@ -256,6 +257,7 @@ class Counter:
         """Return what was kept: LᵀL, the packed rows, or both."""
         tandem = self._kept
         if tandem is not None:
-            tandem = np.triu(tandem) + np.triu(tandem, 1).T
+            for voter in range(1, len(tandem)):  # in place, as it may be large
+                tandem[voter, :voter] = tandem[:voter, voter]
         packed = self._packed[: self._kept_packed]
         return tandem, np.concatenate(packed) if packed else None
