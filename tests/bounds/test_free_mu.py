@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certivote import minimize
+from certivote import VoteStatistics, minimize
 from certivote.bounds import get_bound, list_moment_bounds
 from certivote.datasets import load
 from certivote.divergences import kl_inverse_lower, kl_inverse_upper
@@ -175,3 +175,19 @@ def test_the_exact_constant_on_adult(adult):
         published, exact = (get_bound(name, constant=constant) for constant in CONSTANTS)
         weights = minimize(published, adult, solver=LBFGS(0, 0, tol=1e-4)).weights
         assert exact.value(adult, weights) <= published.value(adult, weights)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_descent_goes_on_where_a_moment_is_too_small_for_a_float(name):
+    """The weights of the voters that err are positive, and their product is 0."""
+    losses = np.zeros((40, 3), dtype=int)
+    losses[:10, 0], losses[5:8, 1] = 1, 1
+    bound, prior = get_bound(name, delta=0.01), np.full(3, 1 / 3)
+    statistics = VoteStatistics.from_losses(losses)
+    logits = np.array([-300.0, -150.0, 400.0])
+    weights = np.exp(logits - 400.0)
+    assert weights.min() > 0.0
+    assert statistics.moments(weights).joint_error == 0.0
+    value, gradient = bound._descent(statistics, logits, prior, np.log(prior))
+    assert math.isfinite(value)
+    assert np.all(np.isfinite(gradient))

@@ -35,6 +35,8 @@ Moment = Literal["gibbs_risk", "joint_error", "disagreement"]
 
 # The rounding of moments, KL and a few dozen operations stays below this.
 _SLACK = 2e-12
+# Weights below this one have no part in a vote, or in a derivative.
+_NOTHING = 1e-150
 
 
 def round_up(value: float) -> float:
@@ -602,7 +604,8 @@ def through_softmax(q: NDArray[np.float64], gradient: NDArray[np.float64]) -> ND
     q, gradient : ndarray of shape (n,)
         The weights, and the gradient in them.
     """
-    if q.min() == 0.0:
-        gradient = np.where(q > 0, gradient, 0.0)
+    # A moment of 0, or so small that its square is, has an infinite derivative in such weights only.
+    if q.min() < _NOTHING:
+        gradient = np.where(q < _NOTHING, 0.0, gradient)
     chained: NDArray[np.float64] = q * (gradient - float(q @ gradient))
     return chained
