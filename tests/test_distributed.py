@@ -101,9 +101,62 @@ def test_the_voters_of_a_fitted_vote(client):
     new, truth = X[500:], names[500:].astype("U9")
     truth[7] = "never seen"  # everybody errs on it
     table = da.from_array(new, chunks=(90, 8))
-    statistics = from_dask(table, da.from_array(truth, chunks=90), voters=vote, client=client)
+
+    def count():
+        labels = da.from_array(truth, chunks=90)
+        statistics = from_dask(table, labels, voters=vote, client=client)
+        time.sleep(0.5)  # warnings of workers come by a way of their own
+        return statistics
+
+    with pytest.warns(UserWarning, match="labels that this vote has never seen, such as"):
+        statistics = count()
     predicted = np.column_stack([voter.predict(new) for voter in vote.voters_])
     assert_same(statistics, predicted != truth[:, None])
+
+
+@pytest.fixture(scope="module")
+def named():
+    """A frame with names and labels, and a vote that was fitted on part of it."""
+    X, y = make_classification(900, 4, n_informative=4, n_redundant=0, random_state=0)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(label=y)
+    vote = MajorityVoteClassifier(n_voters=5, random_state=0)
+    return frame, vote.fit(frame[list("abcd")][:400], y[:400])
+
+
+def test_a_vote_on_parquet_files(client, named, tmp_path):
+    """Dask reads small files together, and more of them where it reads one column only."""
+    frame, vote = named
+    for k in range(8):
+        frame[400 + 60 * k : 460 + 60 * k].to_parquet(tmp_path / f"{k}.parquet")
+    examples = dd.read_parquet(tmp_path)
+    statistics = from_dask(examples, "label", voters=vote, client=client)
+    new = frame[400:880]
+    votes = np.column_stack([voter.predict(new[list("abcd")].to_numpy()) for voter in vote.voters_])
+    assert_same(statistics, votes != new[["label"]].to_numpy())
+
+
+@pytest.mark.parametrize("columns", [list("dcba"), list("abc"), ["a", "b", "c", "id"]])
+def test_other_features_than_those_of_the_vote_are_refused(client, named, columns):
+    frame, vote = named
+    renamed = frame.assign(id=frame["d"])[[*columns, "label"]]
+    with pytest.raises(ValueError, match=r"[Ff]eature"):
+        from_dask(dd.from_pandas(renamed, npartitions=2), "label", voters=vote, client=client)
+    delayed = [dask.delayed(renamed[columns])]
+    with pytest.raises(IncompleteStatisticsError, match=r"[Ff]eature"):
+        from_dask(delayed, [dask.delayed(frame["label"])], voters=vote, client=client)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [(np.nan, "NaN"), ("yes", "labels must all be text, or all be numbers")],
+)
+def test_labels_that_are_missing_or_of_another_kind_are_refused(client, named, wrong, message):
+    frame, vote = named
+    labels = frame["label"].astype(float) if wrong is np.nan else frame["label"].astype(str)
+    labels[500] = wrong
+    parts = dd.from_pandas(frame.assign(label=labels), npartitions=3)
+    with pytest.raises(IncompleteStatisticsError, match=message):
+        from_dask(parts, "label", voters=vote, client=client)
 
 
 def test_voters_as_a_function(client):
@@ -213,10 +266,12 @@ def test_a_partition_that_raises_is_named_and_the_others_are_kept(client):
         return losses[100 * k : 100 * k + 100]
 
     parts = [dask.delayed(load)(k) for k in range(8)]
-    message = r"partition 3 cannot be counted \(so are partitions 6\): OSError: shard 3 is gone"
+    message = r"partition 3 cannot be counted \(nor can 6\): OSError: shard 3 is gone"
     with pytest.raises(IncompleteStatisticsError, match=message) as info:
         from_dask(parts, client=client)
     assert info.value.chunk == 3
+    assert info.value.chunks == (3, 6)
+    assert "600 examples are counted" in str(info.value)
     kept = np.delete(losses.reshape(8, 100, 4), (3, 6), axis=0).reshape(-1, 4)
     assert_same(info.value.statistics, kept)
 

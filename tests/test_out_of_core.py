@@ -412,3 +412,11 @@ def test_errors_of_tested_votes_that_cannot_be(tmp_path, errors):
     statistics.save(tmp_path / "forged.npz")
     with pytest.raises(ValueError, match="tested errors must be"):
         VoteStatistics.load(tmp_path / "forged.npz")
+
+
+def test_a_parquet_file_that_is_cut_short_is_named(tmp_path):
+    path = tmp_path / "votes.parquet"
+    pq.write_table(pa.table({"one": [0, 1], "y": [1, 1]}), path)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ValueError, match=r"votes\.parquet must be a whole Parquet file"):
+        ParquetLosses(path, label="y")

@@ -177,9 +177,13 @@ def codes_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
     """
     labels = np.asarray(labels)
     textual = [array.dtype.kind in "US" for array in (labels, classes)]
-    if textual[0] != textual[1] and "O" not in (labels.dtype.kind, classes.dtype.kind):
+    try:
+        if textual[0] != textual[1] and "O" not in (labels.dtype.kind, classes.dtype.kind):
+            raise TypeError("text and numbers")
+        index = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    except TypeError as error:
         raise ValueError(
-            f"the voters predict labels of {labels.dtype}, but y has labels of {classes.dtype}."
-        )
-    index = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+            "labels must all be text, or all be numbers: these are of dtype "
+            f"{labels.dtype}, the classes of dtype {classes.dtype}."
+        ) from error
     return np.where(classes[index] == labels, index, UNKNOWN)

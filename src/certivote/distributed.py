@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from ._ballots import codes_of
 from ._progress import progress_bar
 from ._threads import one_core
+from .classifiers.base import as_targets
 from .statistics import IncompleteStatisticsError, VoteStatistics
 
 __all__ = ["from_dask"]
@@ -63,8 +66,8 @@ def from_dask(
     Raises
     ------
     IncompleteStatisticsError
-        If a partition cannot be computed or counted. The error has the number of the first such
-        partition, and the statistics of all the others.
+        If a partition cannot be computed or counted. The error has the numbers of all such
+        partitions, and the statistics of the others.
     RuntimeError
         If every worker that has the voters dies: the cluster cannot go on without them.
 
@@ -78,16 +81,20 @@ def from_dask(
     ...     from_dask(losses).errors
     array([2, 2])
     """
-    import distributed
-    from dask import delayed
-
+    try:
+        import distributed
+        from dask import delayed
+    except ImportError as error:
+        raise ImportError("from_dask needs Dask: pip install 'certivote[dask]'.") from error
     if client is None:
         try:
             client = distributed.get_client()
         except ValueError as error:
             raise ValueError("client must be given, as there is no current one.") from error
     tables, labels = _partitions(data, y)
-    counting: Any = _Counting(voters, tested)
+    counting: Any = _Counting(voters, tested, y if isinstance(y, str) else None)
+    if hasattr(data, "columns"):
+        counting.check_names(data._meta)
     if voters is not None or tested is not None:
         if y is None:
             raise ValueError("y must be given with voters or tested: the true labels.")
@@ -105,7 +112,7 @@ def _partitions(data: Any, y: Any) -> tuple[list[Any], list[Any]]:
     if isinstance(y, str):
         if not hasattr(data, "columns") or y not in data.columns:
             raise ValueError(f"y must be a column of data, or labels, got {y!r}.")
-        data, y = data.drop(columns=[y]), data[y]
+        y = None  # it is taken off where the partition is
     if hasattr(data, "numblocks"):
         if data.ndim != 2:
             raise ValueError(f"data must have 2 dimensions, got {data.ndim}.")
@@ -116,7 +123,8 @@ def _partitions(data: Any, y: Any) -> tuple[list[Any], list[Any]]:
     labels = [None] * len(tables) if y is None else _to_list("y", y)
     if len(tables) != len(labels):
         raise ValueError(
-            f"y must be cut like data, got {len(labels)} and {len(tables)} partitions."
+            f"y must be cut like data, got {len(labels)} and {len(tables)} partitions. Of a "
+            "dataframe give the name of the column instead."
         )
     if not tables:
         raise ValueError("data must have at least one partition, got none.")
@@ -134,10 +142,14 @@ def _to_list(name: str, parts: Any) -> list[Any]:
     return list(parts)
 
 
-class _Counting:
-    """What every worker needs to know to count a partition: voters, votes to test."""
+class _Columns(BaseEstimator):
+    """The features that a vote was fitted on, as scikit-learn checks them."""
 
-    def __init__(self, voters: Any, tested: ArrayLike | None) -> None:
+
+class _Counting:
+    """What every worker needs to know to count a partition: voters, votes to test, labels."""
+
+    def __init__(self, voters: Any, tested: ArrayLike | None, label: str | None) -> None:
         fitted = hasattr(voters, "voters_") and hasattr(voters, "classes_")
         if voters is not None and not fitted and not callable(voters):
             raise TypeError(
@@ -148,22 +160,44 @@ class _Counting:
         # Of a fitted vote only the voters are sent, not what else it remembers.
         self._voters: Any = voters.voters_ if fitted else None
         self._labels: Any = voters.classes_ if fitted else None
-        self._tested = tested
+        self._columns = _Columns()
+        for name in ("n_features_in_", "feature_names_in_"):
+            if fitted and hasattr(voters, name):
+                setattr(self._columns, name, getattr(voters, name))
+        self._tested, self._label = tested, label
+
+    def check_names(self, table: Any) -> Any:
+        """Return the table without its labels; refuse other features than the vote's."""
+        if self._label is not None:
+            table = table.drop(columns=[self._label])
+        if self._voters is not None:
+            validate_data(self._columns, table, reset=False, skip_check_array=True)
+        return table
 
     def __call__(self, table: Any, labels: Any) -> VoteStatistics:
-        classes = None
+        labels = labels if self._label is None else table[self._label]
+        table, classes = self.check_names(table), None
+        if labels is not None:
+            labels = as_targets(labels)
         if self._voters is not None:
             table = self._voters.votes(table, self._labels)
-            codes = codes_of(np.asarray(labels), self._labels)
+            codes = codes_of(labels, self._labels)
             classes = np.arange(len(self._labels))
-            # Every voter errs on a label that is none of the classes.
-            labels = np.where(codes < 0, len(classes), codes)
+            unknown = codes < 0
+            if unknown.any():
+                import distributed
+
+                distributed.warn(
+                    f"y has labels that this vote has never seen, such as {labels[unknown][0]!r}: "
+                    f"it errs on these {np.count_nonzero(unknown)} examples of a partition."
+                )
+            labels = np.where(unknown, len(classes), codes)
         elif self._function is not None:
             table = self._function(table)
         if labels is None:
             return VoteStatistics.from_losses(np.asarray(table))
         return VoteStatistics.from_votes(
-            np.asarray(table), np.asarray(labels), tested=self._tested, classes=classes
+            np.asarray(table), labels, tested=self._tested, classes=classes
         )
 
 
@@ -211,7 +245,7 @@ def _add_up(client: Any, leaves: list[Any], advance: Callable[[], None]) -> Vote
             where = {"workers": [address], "allow_other_workers": True}
             pile[:] = [client.submit(_merge, list(pile), **where, pure=False)]
     if not n_voters:
-        raise IncompleteStatisticsError(_message(failures), min(failures), None)
+        raise _incomplete(failures, None)
     first = min(n_voters)
     n = n_voters[first]
     for k in sorted(n_voters):
@@ -232,12 +266,15 @@ def _add_up(client: Any, leaves: list[Any], advance: Callable[[], None]) -> Vote
         raise RuntimeError(_LOST) from error
     statistics._sort_rows()
     if failures:
-        raise IncompleteStatisticsError(_message(failures), min(failures), statistics)
+        raise _incomplete(failures, statistics)
     return statistics
 
 
-def _message(failures: dict[int, str]) -> str:
-    first = min(failures)
-    others = ", ".join(map(str, sorted(failures)[1:]))
-    more = f" (so are partitions {others})" if others else ""
-    return f"partition {first} cannot be counted{more}: {failures[first]}."
+def _incomplete(
+    failures: dict[int, str], statistics: VoteStatistics | None
+) -> IncompleteStatisticsError:
+    first, *others = sorted(failures)
+    more = f" (nor can {', '.join(map(str, others))})" if others else ""
+    reason = failures[first].rstrip(".")
+    message = f"partition {first} cannot be counted{more}: {reason}."
+    return IncompleteStatisticsError(message, first, statistics, [first, *others])

@@ -51,10 +51,16 @@ class ParquetLosses:
     def __init__(
         self, path: str | os.PathLike[str], label: str, voters: Sequence[str] | None = None
     ) -> None:
-        from pyarrow.parquet import read_metadata, read_schema
-
+        try:
+            from pyarrow import ArrowInvalid
+            from pyarrow.parquet import read_metadata, read_schema
+        except ImportError as error:
+            raise ImportError("ParquetLosses needs pyarrow: pip install pyarrow.") from error
         self.path, self.label = os.fspath(path), label
-        names = read_schema(path).names
+        try:
+            names = read_schema(path).names
+        except ArrowInvalid as error:
+            raise ValueError(f"{self.path} must be a whole Parquet file: {error}") from error
         self.voters = [name for name in names if name != label] if voters is None else list(voters)
         for name in (label, *self.voters):
             if name not in names:

@@ -4,7 +4,7 @@ import copy
 import hashlib
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -159,17 +159,28 @@ class IncompleteStatisticsError(ValueError):
         The number of the first chunk or partition that could not be counted, from 0.
     statistics : VoteStatistics or None
         The counts of the chunks before it (of all other partitions); None if there are none.
+    chunks : sequence of int, default=()
+        The numbers of all partitions that could not be counted; `chunk` alone if empty.
     """
 
-    def __init__(self, message: str, chunk: int, statistics: "VoteStatistics | None") -> None:
-        super().__init__(message, chunk, statistics)
+    def __init__(
+        self,
+        message: str,
+        chunk: int,
+        statistics: "VoteStatistics | None",
+        chunks: Sequence[int] = (),
+    ) -> None:
+        super().__init__(message, chunk, statistics, chunks)
         self.chunk = chunk
         self.statistics = statistics
+        self.chunks = tuple(chunks) or (chunk,)
 
     def __str__(self) -> str:
         """Return what is wrong, and what is kept."""
-        kept = "no example" if self.statistics is None else f"{self.statistics.n_samples} examples"
-        return f"{self.args[0]} [{kept} counted before: see the error's `statistics`]"
+        if self.statistics is None:
+            return f"{self.args[0]} [no example was counted]"
+        kept = f"{self.statistics.n_samples} examples are counted in the error's `statistics`"
+        return f"{self.args[0]} [{kept}]"
 
 
 class VoteStatistics:

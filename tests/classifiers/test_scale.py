@@ -191,3 +191,10 @@ def test_a_tested_vote_cannot_be_pruned_on_the_sample_that_tested_it():
     tested.fit(*data)
     with pytest.raises(ValueError, match="prune cannot change weights that were tested"):
         tested.prune(float(np.median(tested.weights_[tested.weights_ > 0])))
+
+
+def test_anytime_cannot_be_changed_afterwards():
+    X, y = make_classification(300, 6, random_state=0)
+    vote = MajorityVoteClassifier(n_voters=5, random_state=0).fit(X[:200], y[:200])
+    with pytest.raises(ValueError, match="anytime must be what it was at the first fit"):
+        vote.set_params(anytime=True).partial_fit(X[200:], y[200:])

@@ -604,7 +604,7 @@ def through_softmax(q: NDArray[np.float64], gradient: NDArray[np.float64]) -> ND
     q, gradient : ndarray of shape (n,)
         The weights, and the gradient in them.
     """
-    # A moment of 0, or so small that its square is, has an infinite derivative in such weights only.
+    # A moment that is 0, or too small for a float, has infinite derivatives in such weights only.
     if q.min() < _NOTHING:
         gradient = np.where(q < _NOTHING, 0.0, gradient)
     chained: NDArray[np.float64] = q * (gradient - float(q @ gradient))

@@ -133,9 +133,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         if _num_samples(X) == 0:
             raise ValueError("Found array with 0 sample(s): X must hold at least one example.")
         validate_data(self, X, y, reset=reset, skip_check_array=True)
-        labels: NDArray[Any] = column_or_1d(y, warn=True)
-        if labels.dtype.kind == "f":
-            assert_all_finite(labels, input_name="y")
+        labels = as_targets(y)
         if _num_samples(X) != len(labels):
             raise ValueError(
                 "X and y must have the same number of rows, got inconsistent numbers of samples: "
@@ -394,6 +392,21 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             tags.input_tags.sparse = inner_tags.input_tags.sparse
             tags.input_tags.allow_nan = inner_tags.input_tags.allow_nan
         return tags
+
+
+def as_targets(y: ArrayLike) -> NDArray[Any]:
+    """Return labels as a vector, and refuse missing ones."""
+    labels: NDArray[Any] = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
+    if labels.dtype.kind == "O":
+        missing = (labels == None).astype(bool) | (labels != labels).astype(bool)  # noqa: E711
+        if missing.any():
+            raise ValueError(
+                f"y must not have missing labels, got {labels[missing][0]!r} in row "
+                f"{int(missing.argmax())}."
+            )
+    return labels
 
 
 def _as_table(X: Any) -> Any:

@@ -231,6 +231,11 @@ class MajorityVoteClassifier(CertifiedVote):
         if not hasattr(self, "statistics_"):
             self._fit(X, y, classes)
             return self
+        if self.anytime != ("look" in self._provenance):
+            raise ValueError(
+                "anytime must be what it was at the first fit, as δ is shared out from then on: "
+                "fit again to change it."
+            )
         X, labels = self._check_data(X, y, reset=False)
         rows = row_fingerprints(X)
         if self._is_known(self._seen.known(X, rows), rows):
