@@ -276,6 +276,21 @@ def test_a_partition_that_raises_is_named_and_the_others_are_kept(client):
     assert_same(info.value.statistics, kept)
 
 
+def test_a_note_whose_worker_has_died_is_waited_for_again(client, tmp_path):
+    """One worker ends in the middle, once, after it has told of partitions."""
+    losses = random_losses(3000, 5)
+
+    def load(k):
+        flag = tmp_path / "died"
+        if k == 30 and not flag.exists():
+            flag.touch()
+            os._exit(9)
+        return losses[50 * k : 50 * k + 50]
+
+    assert_same(from_dask([dask.delayed(load)(k) for k in range(60)], client=client), losses)
+    client.wait_for_workers(2)
+
+
 def test_a_partition_with_other_voters_is_named(client):
     losses = random_losses(300, 4)
     parts = [losses[:100], losses[100:200, :3], losses[200:]]

@@ -1,6 +1,9 @@
 """Counts against numpy's integers, moments against the erring weights themselves."""
 
 import hashlib
+import os
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -692,3 +695,29 @@ def test_impossible_counts_give_no_evidence():
         certify(impossible)
     with pytest.raises(ValueError, match="joint_error must be at least the square"):
         get_bound("tandem").value(impossible, [0.25] * 4)
+
+
+def test_large_labels_of_two_types_are_refused():
+    """As floats they would all be equal, and no voter would ever err."""
+    y = 2**60 + np.arange(50)
+    votes = np.tile(y[::-1, None], 3)
+    assert VoteStatistics.from_votes(votes, y).errors.tolist() == [50, 50, 50]
+    with pytest.raises(ValueError, match=r"must hold numbers below 2\*\*53"):
+        VoteStatistics.from_votes(votes, y.astype(float))
+    with pytest.raises(ValueError, match=r"must hold numbers below 2\*\*53"):
+        VoteStatistics.from_votes(votes, y.astype(float), classes=y)
+
+
+@pytest.mark.parametrize("broken", ["raise ImportError('numba needs another numpy')", "njit = 1"])
+def test_a_numba_that_does_not_work_is_not_needed(tmp_path, broken):
+    (tmp_path / "numba").mkdir()
+    (tmp_path / "numba" / "__init__.py").write_text(broken)
+    code = (
+        "import numpy as np; from certivote import VoteStatistics as V;"
+        "print(V.from_losses(np.ones((20_000, 100), bool)).errors.sum())"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "2000000"

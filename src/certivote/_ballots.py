@@ -123,13 +123,7 @@ def count_vote_errors(
     classes : array-like, default=None
         The labels that a vote can predict, sorted; those of `votes` and `y` if None.
     """
-    kinds = {votes.dtype.kind, y.dtype.kind}
-    if kinds <= set("iuf") and votes.dtype != y.dtype:
-        for name, labels in (("votes", votes), ("y", y)):
-            if labels.size and max(abs(float(labels.min())), abs(float(labels.max()))) >= 2.0**53:
-                raise ValueError(
-                    f"{name} must hold numbers below 2**53, or be of the other's type."
-                )
+    check_comparable(votes=votes, y=y)
     rows = check_distributions("tested", np.atleast_2d(np.asarray(weights)), votes.shape[1])
     try:
         known = _labels(votes, y) if classes is None else np.unique(np.asarray(classes))
@@ -145,6 +139,22 @@ def count_vote_errors(
         predicted = winners(_shares(codes, rows.T, len(known)))
         errors += np.count_nonzero(predicted != truth[:, None], axis=0)
     return FixedVotes(rows, errors)
+
+
+def check_comparable(**arrays: NDArray[Any]) -> None:
+    """Refuse labels of two types of number that a comparison would round.
+
+    Parameters
+    ----------
+    **arrays : ndarray
+        Two arrays of labels, by the names of their arguments.
+    """
+    first, second = arrays.values()
+    if not {first.dtype.kind, second.dtype.kind} <= set("iuf") or first.dtype == second.dtype:
+        return
+    for name, labels in arrays.items():
+        if labels.size and max(abs(float(labels.min())), abs(float(labels.max()))) >= 2.0**53:
+            raise ValueError(f"{name} must hold numbers below 2**53, or be of the other's type.")
 
 
 def is_row(weights: NDArray[np.float64], table: NDArray[np.float64]) -> bool:
@@ -176,6 +186,7 @@ def codes_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
         Sorted labels.
     """
     labels = np.asarray(labels)
+    check_comparable(labels=labels, classes=classes)
     textual = [array.dtype.kind in "US" for array in (labels, classes)]
     try:
         if textual[0] != textual[1] and "O" not in (labels.dtype.kind, classes.dtype.kind):

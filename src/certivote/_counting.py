@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from importlib.util import find_spec
 from types import TracebackType
 from typing import Any
@@ -124,6 +125,18 @@ class _CompiledWorker(_Worker):
         self._kernel(losses, self._bits, self.counts)
 
 
+@cache
+def _can_compile() -> bool:
+    """Tell whether there is a numba, and whether it works with what else is installed."""
+    if find_spec("numba") is None:
+        return False
+    try:
+        _CompiledWorker(1)._add(np.zeros((1, 1), dtype=np.uint8))
+    except Exception:  # whatever is wrong with it, it is not needed
+        return False
+    return True
+
+
 def check_losses(losses: NDArray[np.generic], name: str) -> None:
     """Refuse a block of losses that holds anything but 0 and 1."""
     if losses.dtype.kind == "b":
@@ -228,7 +241,7 @@ class Counter:
             )
         if self.n_voters == 0:
             self.n_voters = array.shape[1]
-            compiled = array.size >= _WORTH_COMPILING and find_spec("numba") is not None
+            compiled = array.size >= _WORTH_COMPILING and _can_compile()
             self._kind = _CompiledWorker if compiled else _NumpyWorker
             self._table = self._table or not prefer_bits(len(array), self.n_voters)
         self._add(array, name)

@@ -226,12 +226,16 @@ def _add_up(client: Any, leaves: list[Any], advance: Callable[[], None]) -> Vote
     piles: dict[tuple[int, str], list[Any]] = defaultdict(list)
     failures: dict[int, str] = {}
     n_voters: dict[int, int] = {}
-    for note in distributed.as_completed(list(notes)):
+    completed = distributed.as_completed(list(notes))
+    for note in completed:
+        if note.status == "lost":
+            completed.add(note)  # its worker has died since, and another one does it again
+            continue
         k = notes.pop(note)
         # Whatever is merged is forgotten here, so that its worker can forget it too.
         leaf, leaves[k] = leaves[k], None
         advance()
-        if note.status in ("cancelled", "lost"):
+        if note.status == "cancelled":
             raise RuntimeError(_LOST)
         if note.status == "error":
             error = note.exception()

@@ -422,13 +422,18 @@ def _dirichlet_kl(
     q, p = q[p > 0.0], p[p > 0.0]
     if q.size == 1:
         return 0.0
-    ratio, scale = p / q, prior / concentration
+    with np.errstate(over="ignore"):
+        ratio, scale = p / q, prior / concentration
+    if not np.all(np.isfinite(ratio)):
+        return math.inf
     shift = (p - q) / q
     log_ratio = _log_of_ratio(ratio, shift)
     # Each term is a divergence by itself, and sums of weights that are off by rounding cancel.
     main = prior * float(np.sum(q * (ratio * log_ratio - shift)))
     # b/a − 1 and ln(b/a), for the voters and, last, for the sums.
-    excess = np.append(shift + (scale - 1.0) * ratio, scale - 1.0)
+    near = np.abs(shift) < 0.5
+    excess = np.where(near, shift + (scale - 1.0) * ratio, scale * ratio - 1.0)
+    excess = np.append(excess, scale - 1.0)
     logarithm = _log_of_ratio(np.append(scale * ratio, scale), excess)
     a, b = concentration * np.append(q, 1.0), prior * np.append(p, 1.0)
     of_a, of_b = binet(np.stack([a, b]))

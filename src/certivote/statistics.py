@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._ballots import TIE, UNKNOWN, FixedVotes, codes_of, count_vote_errors
+from ._ballots import TIE, UNKNOWN, FixedVotes, check_comparable, codes_of, count_vote_errors
 from ._bits import prefer_bits, rows_sha256
 from ._counting import Counter
 from ._mapped import pieces
@@ -856,6 +856,7 @@ def losses_of_votes(votes: ArrayLike, y: ArrayLike) -> Iterator[NDArray[np.bool_
         raise ValueError(
             f"votes and y must hold labels of one kind, got {votes.dtype} and {y.dtype}."
         )
+    check_comparable(votes=votes, y=y)
     step = max(1, min(_ROWS_PER_PRODUCT, _LOSSES_PER_PRODUCT // votes.shape[1]))
     for start in range(0, len(y), step):
         stop = start + step

@@ -511,3 +511,27 @@ def test_statistics_without_rows_are_refused():
     _, statistics = sample(0, keep_rows=False)
     with pytest.raises(ValueError, match=r"dirichlet.*needs rows"):
         DirichletBound().value(statistics, np.full(7, 1 / 7))
+
+
+@pytest.mark.parametrize("cells", [((1.6e6, 4.0, 1.0),), ((1e9, 4.0, 1.0),), ((1.0, 1.414, 1.0),)])
+def test_cells_at_their_limits_have_a_value(cells):
+    losses = np.random.default_rng(0).random((300, 30)) < 0.25
+    statistics = VoteStatistics.from_losses(losses, keep_rows=True)
+    uneven = np.repeat([1 / 15 - 1e-6, 1e-6], 15)
+    for weights in (np.full(30, 1 / 30), uneven):
+        bound = DirichletBound(cells=cells)
+        assert 0.0 < bound.value(statistics, weights) <= 1.0
+        assert 1e-3 <= bound.evidence(statistics, weights)["concentration"] <= 1e10
+
+
+def test_dirichlet_divergence_of_next_to_nothing():
+    tiny = np.array([1e-320, *[0.1] * 10])
+    assert dirichlet_kl(tiny, 30.0, np.full(11, 1 / 11), 30.0) == math.inf
+    q, p = (
+        np.array([1.358674962639604e-12, 1.0]),
+        np.array([0.4847075720904193, 0.5152924279095807]),
+    )
+    q[1] -= q[0]
+    concentration, prior = 5203703497.261151, 3.532944157929302
+    reference = exact_kl(q, concentration, p, prior)
+    assert reference <= dirichlet_kl(q, concentration, p, prior) <= reference + 1e-10

@@ -198,3 +198,32 @@ def test_anytime_cannot_be_changed_afterwards():
     vote = MajorityVoteClassifier(n_voters=5, random_state=0).fit(X[:200], y[:200])
     with pytest.raises(ValueError, match="anytime must be what it was at the first fit"):
         vote.set_params(anytime=True).partial_fit(X[200:], y[200:])
+
+
+def test_all_looks_share_the_delta_of_the_first(tmp_path):
+    X, y = make_classification(300, 6, random_state=0)
+    vote = MajorityVoteClassifier(n_voters=5, anytime=True, random_state=0).fit(X[:200], y[:200])
+    vote.set_params(delta=0.5).partial_fit(X[200:], y[200:])
+    assert vote.certificate_.delta == pytest.approx(0.05 / 6)
+    vote.certificate_.to_json(tmp_path / "certificate.json")
+    Certificate.from_json(tmp_path / "certificate.json").verify()
+
+
+def test_what_failed_can_be_added_again():
+    X, y = make_classification(300, 6, random_state=0)
+    vote = MajorityVoteClassifier(n_voters=5, anytime=True, random_state=0).fit(X[:200], y[:200])
+    before = vote.certificate_
+    with pytest.raises(ValueError, match="solver"):
+        vote.set_params(solver="typo").partial_fit(X[200:], y[200:])
+    assert vote.certificate_ is before
+    vote.set_params(solver="lbfgs").partial_fit(X[200:], y[200:])
+    assert vote.certificate_.n_samples == 200
+    assert vote.certificate_.provenance["look"] == 2
+    assert vote.certificate_.provenance["added_samples"] == 100
+
+
+def test_a_pruned_vote_remembers_for_itself():
+    X, y = make_classification(300, 6, random_state=0)
+    vote = MajorityVoteClassifier(n_voters=5, random_state=0).fit(X[:200], y[:200])
+    vote.prune(1e-3).partial_fit(X[200:], y[200:])
+    assert vote.partial_fit(X[200:], y[200:]).certificate_.n_samples == 200

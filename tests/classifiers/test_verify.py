@@ -10,6 +10,7 @@ from sklearn.frozen import FrozenEstimator
 
 from certivote import (
     CBBoostClassifier,
+    Certificate,
     CertificateError,
     MajorityVoteClassifier,
     VoteStatistics,
@@ -180,3 +181,38 @@ def test_a_prior_of_the_user_is_the_one_that_counts(data):
     vote.prior = np.full(6, 1 / 6)
     with pytest.raises(CertificateError, match="prior of the certificate"):
         vote.verify(*data)
+
+
+def test_another_bound_than_that_of_the_fit_is_found(data):
+    """The weights that were learned on part B, claimed to have been tested there."""
+    vote = MajorityVoteClassifier(n_voters=6, bound="tandem", random_state=0).fit(*data)
+    honest, weights = vote.certificate_, vote.weights_
+    bound = get_bound("heldout", candidates=[weights.tolist()])
+    X, y = (part[vote_rows(vote, len(data[1]))] for part in data)
+    statistics = vote._statistics_of(X, y, bound, None)
+    evidence = bound.evidence(statistics, weights)
+    forged = replace(
+        honest,
+        bound="heldout",
+        bound_parameters=bound.get_params(),
+        evidence=evidence,
+        risk_bound=bound.from_evidence(evidence, weights, honest.prior),
+    )
+    assert forged.risk_bound < honest.risk_bound
+    forged.verify()
+    with pytest.raises(CertificateError, match="bound of the certificate"):
+        vote.verify(*data, certificate=forged)
+
+
+def vote_rows(vote, m):
+    """The rows of part B, as the split says."""
+    order = np.random.RandomState(vote.certificate_.provenance["seed"]).permutation(m)
+    return order[m // 2 :]
+
+
+@pytest.mark.parametrize("bound", ["best", "dirichlet"])
+def test_settings_are_the_same_after_a_file(bound, data, tmp_path):
+    vote = MajorityVoteClassifier(n_voters=6, bound=bound, random_state=0).fit(*data)
+    vote.certificate_.to_json(tmp_path / "certificate.json")
+    again = Certificate.from_json(tmp_path / "certificate.json")
+    vote.verify(*data, certificate=again)

@@ -27,6 +27,8 @@ _HALF_NODES, _HALF_WEIGHTS = np.polynomial.legendre.leggauss(32)
 _NODES = (0.5 + 0.5 * _HALF_NODES) ** 2
 _WEIGHTS = (0.5 + 0.5 * _HALF_NODES) * _HALF_WEIGHTS
 _DROP = 38.0
+# No exponential overflows up to here; it is only for thresholds near 0 or 1 that more is needed.
+_FARTHEST = 600.0
 
 # At so many knots the spline is as good as the descent of a bound needs: about nine digits.
 _KNOTS = 513
@@ -126,9 +128,11 @@ def _smaller_tail(
     slope = concentration * (x - mean)
     reach = 2.0 * _DROP / (slope + np.sqrt(slope**2 + 2.0 * _DROP * concentration * x * (1.0 - x)))
     for _ in range(3):
+        np.minimum(reach, _FARTHEST, out=reach)
         grown = x * np.expm1(reach)
         fall = concentration * np.log1p(grown) - a * reach
         reach -= (fall - _DROP) / (concentration * (x + grown) / (1.0 + grown) - a)
+    np.minimum(reach, _FARTHEST, out=reach)
     s = reach[:, None] * _NODES
     growth = np.log1p(x * np.expm1(s))
     density = np.exp(a[:, None] * s - concentration * growth) * _WEIGHTS

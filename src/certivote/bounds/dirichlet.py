@@ -286,7 +286,7 @@ class DirichletBound(Bound):
 
         def objective(cell: _Cell, step: float) -> tuple[float, float]:
             """Return the objective at K = K₀·exp(step), and its derivative in the step."""
-            concentration = cell.concentration * math.exp(step)
+            concentration = _concentration(cell, step)
             tail, in_a, in_b = tails_of(concentration, cell.threshold)(shares) * times / m
             point, by_mean = self._from_tails(
                 cell, q, concentration, p, m, float(tail.sum()), float(in_b.sum())
@@ -302,7 +302,7 @@ class DirichletBound(Bound):
                 step = _lowest(partial(objective, cell), min(points))
                 choices.append((objective(cell, step)[0], number, step))
         _, number, step = min(choices)
-        return number, cells[number], cells[number].concentration * math.exp(step)
+        return number, cells[number], _concentration(cells[number], step)
 
     # --- what is descended -----------------------------------------------------------------------
 
@@ -383,6 +383,11 @@ class DirichletBound(Bound):
         return point.value, alpha * point.gradient
 
 
+def _concentration(cell: _Cell, step: float) -> float:
+    """Return K = K₀·exp(step), or the nearest one at which tails can be computed."""
+    return min(max(cell.concentration * math.exp(step), _SMALLEST), _LARGEST)
+
+
 def _failure(concentration: float, threshold: float, n_voters: int) -> tuple[float, float]:
     """Return ε, rounded up, and its derivative in K.
 
@@ -392,7 +397,7 @@ def _failure(concentration: float, threshold: float, n_voters: int) -> tuple[flo
     # together at most 1: so W ≥ ½ − ½·1e-12, but for the rounding of two sums of n numbers.
     share = 0.5 - _TIE - 2 * n_voters * _EPS
     a = concentration * share
-    failure = float(betainc(a, concentration - a, threshold)) * (1.0 + 1e-12)
+    failure = float(betainc(a, concentration - a, threshold)) * (1.0 + _TAIL_ERROR)
     _, in_a, in_b = tails_of(concentration, threshold)(np.array([share]))
     return failure, -float(in_a[0] * share + in_b[0] * (1.0 - share))
 

@@ -1,5 +1,6 @@
 """What all certified votes share: the split, the voters, prediction, and certificates."""
 
+import json
 import math
 import warnings
 from abc import abstractmethod
@@ -264,7 +265,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         ----------
         X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
             Examples that neither the voters nor the weights have seen. Those that `fit` or
-            `partial_fit` saw are refused.
+            `partial_fit` saw are refused, as far as rows tell examples apart: where all features
+            are discrete and rows repeat, only a whole batch is known again.
         y : array-like of shape (n_samples,)
             Their labels.
         bound : str or Bound, default=None
@@ -359,6 +361,10 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 part_a = _safe_indexing(X, others), y[others]
                 X, y = _safe_indexing(X, rows), y[rows]
             prior = check_prior(self._prior_again(part_a), self.weights_.size)
+            if _settings(claimed) != _settings(self.certificate_):
+                raise CertificateError(
+                    "the bound of the certificate, or its settings, are not those of this vote."
+                )
         if not np.allclose(claimed.prior, prior, rtol=0.0, atol=_SAME_PRIOR):
             raise CertificateError("the prior of the certificate is not the one of this vote.")
         bound = get_bound(claimed.bound, **claimed.bound_parameters)
@@ -392,6 +398,12 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             tags.input_tags.sparse = inner_tags.input_tags.sparse
             tags.input_tags.allow_nan = inner_tags.input_tags.allow_nan
         return tags
+
+
+def _settings(certificate: Certificate) -> str:
+    """Return the bound of a certificate and its settings, the same before and after a file."""
+    settings = certificate.bound, certificate.bound_parameters
+    return json.dumps(settings, sort_keys=True, default=np.ndarray.tolist)
 
 
 def as_targets(y: ArrayLike) -> NDArray[Any]:

@@ -164,7 +164,8 @@ class MajorityVoteClassifier(CertifiedVote):
         if look is None:
             return bound
         own: Bound = clone(bound)
-        own.delta /= look * (look + 1)
+        total = self._provenance.get("delta_of_all_looks", bound.delta)
+        own.delta = total / (look * (look + 1))
         return own
 
     def _learn_prior(self, X: Any, y: NDArray[Any]) -> None:
@@ -212,7 +213,9 @@ class MajorityVoteClassifier(CertifiedVote):
         unfitted vote is `fit`. A certificate holds for the size at which it was asked for: looking
         again and again, and stopping when one pleases, is a choice among several, which only
         ``anytime=True`` pays for; the sizes of the batches must not depend on the certificates
-        before. Examples are counted once: a batch with many that are known is refused.
+        before. Examples are counted once: a batch with many that are known is refused, as far as
+        rows tell examples apart (where all features are discrete and rows repeat, only a whole
+        batch is known again).
 
         Parameters
         ----------
@@ -243,12 +246,17 @@ class MajorityVoteClassifier(CertifiedVote):
         _warn_of_copies(X, rows)
         new = self._statistics_of(X, labels, self._bound(), self._prior)
         statistics = self.statistics_ + new
+        before = self._provenance
+        added = before.get("added_samples", 0) + len(rows)
+        self._provenance = {**before, "added_samples": added}
+        if "look" in before:
+            self._provenance["look"] = before["look"] + 1
+        try:
+            self._learn(statistics, None, None, check_random_state(0))
+        except BaseException:
+            self._provenance = before
+            raise
         self._seen.add(rows)
-        added = self._provenance.get("added_samples", 0) + len(rows)
-        self._provenance = {**self._provenance, "added_samples": added}
-        if "look" in self._provenance:
-            self._provenance["look"] += 1
-        self._learn(statistics, None, None, check_random_state(0))
         return self
 
     def _is_known(self, known: NDArray[np.bool_], rows: NDArray[np.uint64]) -> bool:
@@ -307,6 +315,7 @@ class MajorityVoteClassifier(CertifiedVote):
                 "by a bound such as lacasse, or certify the smaller vote on new data."
             )
         pruned = copy(self)
+        pruned._seen = copy(self._seen)
         bound = get_bound(claimed.bound, **claimed.bound_parameters)
         certificate = certify(
             self.statistics_, weights=kept / kept.sum(), bound=bound, prior=self._prior
