@@ -10,6 +10,8 @@ from scipy import sparse
 
 # The rows of a sample tell examples apart only if nearly all of them are different.
 _MOSTLY_DISTINCT = 0.9
+# Where so many rows too many are to be expected, none at all is a chance of about exp(−12).
+_SURPRISING = 12.0
 
 
 def row_fingerprints(X: Any) -> NDArray[np.uint64]:
@@ -92,14 +94,27 @@ class SeenRows:
         """Tell which rows of X have been seen.
 
         Where rows do not tell examples apart, because all features are discrete and rows repeat,
-        only a batch that comes again as a whole, in any order, is known.
+        only a batch is known that comes again as a whole, in any order, or that is a part of what
+        was seen, row for row, as new examples would hardly be.
         """
         if _batch(rows) in self._batches:
             return np.ones(len(rows), dtype=np.bool_)
         distinct = np.unique(self._rows)
         if distinct.size < _MOSTLY_DISTINCT * self._rows.size and not has_fractions(X):
-            return np.zeros(len(rows), dtype=np.bool_)
+            return np.full(len(rows), self._contains(rows))
         return np.isin(rows, distinct)
+
+    def _contains(self, rows: NDArray[np.uint64]) -> bool:
+        """Tell whether each row comes at most as often as it was seen, and not by chance."""
+        kinds, seen = np.unique(self._rows, return_counts=True)
+        if not np.all(np.isin(rows, kinds)):
+            return False
+        again = np.bincount(np.searchsorted(kinds, rows), minlength=kinds.size)
+        if np.any(again > seen):
+            return False
+        # How many rows would be too many, if as many were drawn anew from what was seen?
+        drawn = np.random.default_rng(0).multinomial(len(rows), seen / seen.sum(), size=20)
+        return float(np.maximum(drawn - seen, 0).sum(axis=1).mean()) > _SURPRISING
 
 
 def _batch(rows: NDArray[np.uint64]) -> bytes:

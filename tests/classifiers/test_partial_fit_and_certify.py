@@ -289,3 +289,25 @@ def test_fits_at_the_same_time_leave_the_threads_as_they_were(data, small):
         votes = list(pool.map(lambda seed: small(MajorityVoteClassifier).fit(X, y), range(8)))
     assert [pool["num_threads"] for pool in threadpool_info()] == before
     assert all(np.array_equal(vote.weights_, votes[0].weights_) for vote in votes)
+
+
+def discrete(seed, m=1000):
+    rng = np.random.default_rng(seed)
+    return rng.integers(2, size=(m, 9)), rng.integers(2, size=m)
+
+
+def test_a_part_of_discrete_data_is_known_again():
+    """512 kinds of rows: each may come again by chance, but not 999 that fit so well."""
+    X, y = discrete(0)
+    vote = MajorityVoteClassifier(n_voters=10, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="were in the data that this vote was fitted on"):
+        vote.certify(X[1:], y[1:])
+    with pytest.raises(ValueError, match="evidence counts once"):
+        vote.partial_fit(X[1:], y[1:])
+
+
+@pytest.mark.parametrize("m", [5, 50, 300, 1000])
+def test_new_discrete_data_is_welcome(m):
+    vote = MajorityVoteClassifier(n_voters=10, random_state=0).fit(*discrete(0))
+    for seed in range(1, 6):
+        assert vote.certify(*discrete(seed, m)).n_samples == m

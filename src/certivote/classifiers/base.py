@@ -266,7 +266,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
             Examples that neither the voters nor the weights have seen. Those that `fit` or
             `partial_fit` saw are refused, as far as rows tell examples apart: where all features
-            are discrete and rows repeat, only a whole batch is known again.
+            are discrete and rows repeat, only whole batches and large parts are known again.
         y : array-like of shape (n_samples,)
             Their labels.
         bound : str or Bound, default=None

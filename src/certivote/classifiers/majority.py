@@ -214,8 +214,8 @@ class MajorityVoteClassifier(CertifiedVote):
         again and again, and stopping when one pleases, is a choice among several, which only
         ``anytime=True`` pays for; the sizes of the batches must not depend on the certificates
         before. Examples are counted once: a batch with many that are known is refused, as far as
-        rows tell examples apart (where all features are discrete and rows repeat, only a whole
-        batch is known again).
+        rows tell examples apart (where all features are discrete and rows repeat, only whole
+        batches and large parts of them are known again).
 
         Parameters
         ----------
