@@ -36,7 +36,7 @@ def run() -> list[Row]:
         return voters.votes(X, np.array([0, 1]))
 
     def one_partition() -> None:
-        _count(*examples(1), _Counting(vote, None))
+        _count(*examples(1), _Counting(vote, None, None))
 
     # Each partition is made where it is voted on.
     load = dask.delayed(examples, nout=2, pure=False)
