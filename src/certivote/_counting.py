@@ -36,6 +36,7 @@ class _Worker(ABC):
     counts: NDArray[Any]
 
     def add(self, losses: NDArray[np.generic], name: str) -> None:
+        """Count rows of any type and number, after a check that they are losses."""
         # Blocks of about the same size: short ones are slower, row by row.
         share = -(-len(losses) // -(-len(losses) // self.n_rows))
         step = -(-share // 64) * 64

@@ -216,3 +216,13 @@ def test_settings_are_the_same_after_a_file(bound, data, tmp_path):
     vote.certificate_.to_json(tmp_path / "certificate.json")
     again = Certificate.from_json(tmp_path / "certificate.json")
     vote.verify(*data, certificate=again)
+
+
+def test_a_prior_that_is_hardly_larger_is_found_where_it_matters(data):
+    """A voter that the prior nearly excludes, and a claim that it does so a little less."""
+    prior = np.array([1e-30, *[0.2] * 5])
+    vote = MajorityVoteClassifier(n_voters=6, prior=prior, random_state=0).fit(*data)
+    claimed = vote.certificate_.prior.copy()
+    claimed[0] = 1e-10
+    with pytest.raises(CertificateError, match="prior of the certificate"):
+        vote.verify(*data, certificate=replace(vote.certificate_, prior=claimed))

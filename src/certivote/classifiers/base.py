@@ -38,7 +38,7 @@ from ..voters import Voters, codes_of, fit_voters, is_frozen
 
 __all__ = ["CertifiedVote"]
 
-# Weights learned again, elsewhere, may differ by this much.
+# A prior that is made again elsewhere may differ by this much, relatively: in KL, by no more.
 _SAME_PRIOR = 1e-9
 
 # Predictions are made for so many votes at a time.
@@ -365,7 +365,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 raise CertificateError(
                     "the bound of the certificate, or its settings, are not those of this vote."
                 )
-        if not np.allclose(claimed.prior, prior, rtol=0.0, atol=_SAME_PRIOR):
+        if not np.allclose(claimed.prior, prior, rtol=_SAME_PRIOR, atol=0.0):
             raise CertificateError("the prior of the certificate is not the one of this vote.")
         bound = get_bound(claimed.bound, **claimed.bound_parameters)
         claimed.verify(statistics=self._statistics_of(X, y, bound, claimed.prior))
