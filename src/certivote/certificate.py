@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._digests import votes_sha256
 from ._files import write_whole
-from ._formatting import format_confidence, format_up
+from ._formatting import format_confidence, format_up, printable
 from ._learned import refuse_learned
 from ._provenance import KEYS as PROVENANCE
 from ._provenance import assumptions_of, check_looks
@@ -150,7 +150,8 @@ class Certificate:
 
     def __str__(self) -> str:
         """Return the claim and the figures behind it."""
-        lines = [self.claim, *(f"  {name:13} {value}" for name, value in self._summary())]
+        figures = (f"  {name:13} {printable(value)}" for name, value in self._summary())
+        lines = [self.claim, *figures]
         if self.vacuous:
             lines.insert(1, f"  {_VACUOUS}")
         return "\n".join([*lines, "It assumes:", *(f"  - {text}" for text in self.assumptions)])

@@ -193,16 +193,18 @@ def predict(
 ) -> None:
     """Predict the label of each row with a saved vote, as CSV."""
     from .._files import write_whole
+    from .._formatting import printable, printable_lines
     from .predict import predict_data
 
     frame = predict_data(model, data, drop or [], shares, quiet or as_json)
     text = frame.to_json(orient="records") if as_json else frame.to_csv(index=False)
     if out is None:
-        sys.stdout.write(text)
+        # A file or a pipe has the labels as they are, as with ls.
+        sys.stdout.write(printable_lines(text) if sys.stdout.isatty() else text)
     else:
         write_whole(out, text)
         if not quiet:
-            print(f"Written: {out}", file=sys.stderr)
+            print(f"Written: {printable(str(out))}", file=sys.stderr)
 
 
 @app.command(

@@ -1,7 +1,6 @@
 """``certivote certify``: from a table to a model, a certificate and a page."""
 
 import shutil
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from .models import (
     make_voters,
     match_columns,
 )
-from .output import check_folder, say, statement, write_folder
+from .output import check_folder, note, say, statement, write_folder
 
 __all__ = ["Request", "certify_data"]
 
@@ -83,7 +82,7 @@ def certify_data(request: Request) -> dict[str, Any]:
     folder = request.out or Path(f"{table.name.replace(':', '-')}-certificate")
     check_folder(folder)
     if not request.quiet and (folder / "certificate.json").exists():
-        print(f"note: the certificate in {folder} will be replaced.", file=sys.stderr)
+        note(f"the certificate in {folder} will be replaced.")
     clock.lap("reading")
     optimisation = None
     if is_vote(model):
@@ -173,7 +172,7 @@ def print_result(result: dict[str, Any], quiet: bool) -> None:
     if quiet:
         return
     certificate = Certificate.from_dict(result["certificate"])
-    for line in str(certificate).splitlines()[1:]:
+    for line in str(certificate).split("\n")[1:]:
         say(line)
     if "test_risk" in result:
         say(f"Error on the test rows of the task: {result['test_risk']:.4f}.")

@@ -1,6 +1,5 @@
 """Voters for tables of numbers and categories, and models from files."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from ..classifiers.base import CertifiedVote
 from ..voters import Stumps
 from ..voters.estimators import Prepared
 from .data import Table
+from .output import note
 
 __all__ = [
     "category_names",
@@ -130,7 +130,7 @@ def load_model(path: Path, quiet: bool = False) -> Any:
     if not path.is_file():
         raise ValueError(f"there is no model file {path}.")
     if not quiet:
-        print(f"note: {TRUST}", file=sys.stderr)
+        note(TRUST)
     try:
         model = joblib.load(path)
     except Exception as error:

@@ -2,15 +2,16 @@
 
 import os
 import shutil
+import sys
 import tempfile
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from .._formatting import format_confidence, format_up
+from .._formatting import format_confidence, format_up, printable
 from ..certificate import Certificate
 
-__all__ = ["check_folder", "print_table", "say", "statement", "write_folder"]
+__all__ = ["check_folder", "note", "print_table", "say", "statement", "write_folder"]
 
 
 def statement(certificate: Certificate) -> str:
@@ -43,6 +44,7 @@ def say(text: str, style: str = "") -> None:
     from rich.console import Console
 
     console = Console(highlight=False, emoji=False)
+    text = printable(text)
     if console.is_terminal:
         indent = len(text) - len(text.lstrip(" -"))
         text = textwrap.fill(
@@ -53,6 +55,17 @@ def say(text: str, style: str = "") -> None:
             break_on_hyphens=False,
         )
     console.print(text, style=style, markup=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Say something on standard error that is neither the result nor a warning.
+
+    Parameters
+    ----------
+    text : str
+        The note.
+    """
+    print(f"note: {printable(text)}", file=sys.stderr)
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -67,18 +80,20 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     console = Console(highlight=False, emoji=False)
+    names, *cells = [list(map(printable, row)) for row in (headings, *rows)]
     if not console.is_terminal:
-        for row in (headings, *rows):
+        for row in (names, *cells):
             print("\t".join(row))
         return
     table = Table(header_style="bold")
-    for heading in headings:
+    for name in names:
         # A number that is cut off is a smaller number.
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
+        table.add_column(Text(name), overflow="fold")
+    for row in cells:
+        table.add_row(*map(Text, row))
     console.print(table)
 
 
