@@ -129,7 +129,9 @@ def certify(
 
     if data is not None and data_option is not None:
         raise ValueError("DATA and --data are the same thing: give one of them.")
-    if model is not None and (data or data_option) is None:
+    if data is None:
+        data = data_option
+    if model is not None and data is None:
         raise ValueError("--model needs DATA that is new to it: give a file.")
     if model is not None:
         training = {"--voters": voters, "--n-voters": n_voters, "--certify-size": certify_size}
@@ -142,7 +144,7 @@ def certify(
             )
     result = certify_data(
         Request(
-            data=data or data_option or "breast-cancer",
+            data="breast-cancer" if data is None else data,
             target=target,
             drop=drop or [],
             categorical=categorical or [],
@@ -295,7 +297,7 @@ def compare(
     from .compare import compare_data, print_comparison, write_comparison
     from .data import read_table
 
-    table = read_table(data, target, drop or [], categorical or [])
+    table = read_table(data, target, drop or [], categorical or [], quiet=quiet or as_json)
     result = compare_data(
         table,
         voters,

@@ -78,6 +78,7 @@ def certify_data(request: Request) -> dict[str, Any]:
         features=names,
         names_only=category_names(model),
         as_read=model is not None and category_names(model) is None,
+        quiet=request.quiet,
     )
     folder = request.out or Path(f"{table.name.replace(':', '-')}-certificate")
     check_folder(folder)

@@ -23,7 +23,7 @@ def predict_data(model: Path, data: str, drop: list[str], shares: bool, quiet: b
     shares : bool
         Whether to add the share of the vote of each class.
     quiet : bool
-        Whether to leave out the note that loading a model runs code.
+        Whether to leave out the notes, such as that loading a model runs code.
     """
     import pandas as pd
 
@@ -37,6 +37,7 @@ def predict_data(model: Path, data: str, drop: list[str], shares: bool, quiet: b
         names_only=category_names(vote),
         as_read=category_names(vote) is None,
         labelled=False,
+        quiet=quiet,
     )
     X = match_columns(vote, table)
     columns: dict[str, Any] = {"prediction": vote.predict(X)}

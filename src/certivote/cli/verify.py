@@ -24,7 +24,7 @@ def verify_file(path: Path, model: Path | None, data: str | None, quiet: bool) -
     data : str or None
         The data that it was made from.
     quiet : bool
-        Whether to leave out the note that loading a model runs code.
+        Whether to leave out the notes, such as that loading a model runs code.
 
     Returns
     -------
@@ -65,6 +65,7 @@ def _verify_all(certificate: Certificate, model: Path, data: str, quiet: bool) -
         features=feature_names(vote),
         names_only=category_names(vote),
         as_read=category_names(vote) is None,
+        quiet=quiet,
     )
     check_classes(vote, table)
     vote.verify(match_columns(vote, table), table.y, certificate)
