@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from ._digests import votes_sha256
 from ._files import write_whole
 from ._formatting import format_confidence, format_up
-from ._learned import refuse_learned
 from ._provenance import KEYS as PROVENANCE
 from ._provenance import assumptions_of, check_looks
 from ._validation import check_count, check_distribution, check_number, check_prior
@@ -584,10 +583,6 @@ def certify(
         labelled = () if digest is None else (votes, y)
         statistics = join_unlabelled(statistics, unlabelled, *labelled)
     n = statistics.n_voters
-    for fixed in [] if prior is None else [check_prior(prior, n)]:
-        refuse_learned(statistics, "prior", fixed)
-    for fixed in chosen._candidates(check_prior(prior, n)):
-        refuse_learned(statistics, "a vote to test", fixed)
     if weights is None:
         q = minimize(chosen, statistics, prior, solver=solver, random_state=random_state).weights
     else:

@@ -11,7 +11,6 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
 
 from .._ballots import vote_shares, winners
-from .._learned import note_learned
 from .._validation import check_prior
 from ..certificate import certify
 from ..learners import InfeasibleError, cb_boost, cq_boost, min_cq, self_complemented
@@ -60,7 +59,6 @@ class BinaryVote(CertifiedVote):
             raise ValueError("the voters predict a label that is none of the two classes.")
         self.weights_ = self._weights(statistics, votes, y)
         self.statistics_ = self_complemented(statistics)
-        note_learned(self.statistics_, self.weights_)
         certificate = certify(
             self.statistics_,
             weights=self.weights_,

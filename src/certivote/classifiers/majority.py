@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._fingerprints import row_fingerprints
-from .._learned import note_learned
 from .._validation import check_choice, check_number
 from ..bounds import Bound, bound_at, get_bound
 from ..certificate import certify
@@ -320,7 +319,6 @@ class MajorityVoteClassifier(CertifiedVote):
         certificate = certify(
             self.statistics_, weights=kept / kept.sum(), bound=bound, prior=self._prior
         )
-        note_learned(self.statistics_, certificate.weights)
         pruned.weights_ = certificate.weights.copy()
         pruned.certificate_ = replace(certificate, provenance=dict(claimed.provenance))
         return pruned
