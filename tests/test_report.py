@@ -81,7 +81,8 @@ STATISTICS = VoteStatistics.from_votes(VOTES, Y)
 @pytest.fixture(scope="module")
 def certificate():
     made = certify(VOTES, Y, delta=0.001)
-    return dataclasses.replace(made, provenance={"voters_from": "part A", "seed": 7})
+    origin = {"voters_from": "part A of a random split", "seed": 7}
+    return dataclasses.replace(made, provenance=origin)
 
 
 @pytest.fixture(scope="module")
@@ -144,8 +145,9 @@ def odd(monkeypatch):
     made = certify(VOTES, Y, weights=np.full(6, 1 / 6), bound=OddBound(parts=[NASTY, 3]))
     return dataclasses.replace(
         made,
-        provenance={NASTY: NASTY, "a.b": 1.5, "none": None},
+        provenance={"data": NASTY, "target": NASTY, "dropped": json.dumps([NASTY])},
         certivote_version=NASTY,
+        findings=(NASTY,),
     )
 
 
@@ -267,9 +269,7 @@ def test_every_assumption_can_be_ticked_off(certificate, page):
 
 @pytest.mark.usefixtures("no_matplotlib")
 def test_sizes_are_shown_where_they_differ_from_the_number_of_examples():
-    certificate = certify(VOTES, Y, bound="seeger")
-    evidence = certificate.evidence | {"disagreement_size": 10_000}
-    more = dataclasses.replace(certificate, evidence=evidence, risk_bound=1.0)
+    more = certify(VOTES, Y, bound="seeger", unlabelled=make_votes(9_600, seed=1)[0])
     shown = [
         element["attributes"]["data-field"]
         for element in Page(report(more)).all("data")
@@ -287,7 +287,7 @@ def test_nothing_that_others_wrote_becomes_markup(odd):
     assert not any(name.startswith("on") for e in page.elements for name in e["attributes"])
     fields = json.loads(odd.to_json())
     found = check_fields(page, fields)
-    assert {"bound", "certivote_version", f"provenance.{NASTY}", f"evidence.{NASTY}"} <= found
+    assert {"bound", "certivote_version", "provenance.data", f"evidence.{NASTY}"} <= found
     assert {"bound_parameters.constant", "bound_parameters.parts"} <= found
     assert page.all("label")[-1]["text"] == odd.assumptions[-1]
     assert [dd["text"] for dd in page.all("dd")][:3] == [NASTY] * 3

@@ -27,9 +27,9 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from .._ballots import vote_shares, winners
 from .._fingerprints import SeenRows, has_fractions, row_fingerprints
-from .._provenance import FROZEN, NEW_DATA, SPLIT
+from .._provenance import DATA_KEYS, FROZEN, NEW_DATA, SPLIT
 from .._stopwatch import Stopwatch
-from .._validation import check_prior, refuse_mask
+from .._validation import check_distribution, check_prior, refuse_mask
 from ..bounds import Bound, bound_at, get_bound
 from ..certificate import Certificate, CertificateError, certify
 from ..leaks import warn_if_trained_on
@@ -329,7 +329,9 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
 
         Notes
         -----
-        That the voters were trained on part A only is not checked: it is an assumption.
+        That the voters were trained on part A only is not checked: it is an assumption, and so is
+        that a prior given by the user was fixed without looking at part B. Which file the examples
+        of `certify` came from is not known here: what the certificate says of it is not checked.
 
         Raises
         ------
@@ -339,21 +341,25 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             If it cannot be checked: the split cannot be drawn again, or data was added later.
         """
         check_is_fitted(self)
-        claimed = self.certificate_ if certificate is None else certificate
+        # Made again, as it may have been changed since it was checked.
+        claimed = replace(self.certificate_ if certificate is None else certificate)
         X, y = self._check_data(X, y, reset=False)
         part_a: tuple[Any, NDArray[Any]] | None = None
-        if not np.array_equal(claimed.weights, self.weights_):
+        weights = check_distribution("weights", self.weights_, self.weights_.size)
+        if not np.array_equal(claimed.weights, weights):
             raise CertificateError("the weights of the certificate are not those of this vote.")
         if claimed.votes_sha256 is not None:
             raise CertificateError("the certificate is of a table of votes, not of this vote.")
+        findings: tuple[str, ...] = ()
         if claimed.provenance.get("voters_from") == NEW_DATA:
-            prior: ArrayLike = self.weights_
+            prior: ArrayLike = weights
             try:
                 self._refuse_seen(X, row_fingerprints(X))
             except ValueError as error:
                 raise CertificateError(str(error)) from error
         else:
             self._check_provenance(claimed.provenance)
+            findings = self.certificate_.findings
             if not self._frozen:
                 rng = check_random_state(self._provenance["seed"])
                 size = self._provenance["certify_size"]
@@ -368,14 +374,21 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         if not np.allclose(claimed.prior, prior, rtol=_SAME_PRIOR, atol=0.0):
             raise CertificateError("the prior of the certificate is not the one of this vote.")
         bound = get_bound(claimed.bound, **claimed.bound_parameters)
-        claimed.verify(statistics=self._statistics_of(X, y, bound, claimed.prior))
+        statistics = self._statistics_of(X, y, bound, claimed.prior)
+        claimed.verify(statistics=statistics)
+        for finding in findings:
+            if finding not in claimed.findings:
+                raise CertificateError(f"the certificate leaves out what was found: {finding}")
 
     def _check_provenance(self, claimed: Mapping[str, Any]) -> None:
-        """Refuse a certificate of another split, and one that cannot be made again."""
-        for name, value in self._provenance.items():
-            if claimed.get(name) != value:
+        """Refuse a certificate of another fit, and one that cannot be made again."""
+        # Of files this vote knows what the certificate says that was written with it, if any.
+        files = self.certificate_.provenance
+        known = {name: files[name] for name in DATA_KEYS if name in files} | self._provenance
+        for name in sorted({*known, *claimed}):
+            if claimed.get(name) != known.get(name):
                 raise CertificateError(
-                    f"{name} is claimed to be {claimed.get(name)!r}, but is {value!r}."
+                    f"{name} is claimed to be {claimed.get(name)!r}, but is {known.get(name)!r}."
                 )
         if "added_samples" in self._provenance:
             raise ValueError("the certificate is of data from several calls: it cannot be redone.")

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
 
 from .._ballots import vote_shares, winners
+from .._provenance import PRIOR_GIVEN
 from .._validation import check_prior
 from ..certificate import certify
 from ..learners import InfeasibleError, cb_boost, cq_boost, min_cq, self_complemented
@@ -212,6 +213,10 @@ class MinCqClassifier(BinaryVote):
         grid = np.linspace(1e-4, 0.5, 20)
         self.mu_, weights = select_margin(self.mu, grid, learn, statistics, votes, y)
         return weights
+
+    def _learn_prior(self, X: Any, y: NDArray[Any]) -> None:
+        if self.prior is not None:
+            self._provenance["prior"] = PRIOR_GIVEN
 
     def _prior(self, n: int) -> NDArray[np.float64] | None:
         if self.prior is None:

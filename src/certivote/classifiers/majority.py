@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._fingerprints import row_fingerprints
+from .._provenance import PRIOR_GIVEN, PRIOR_LEARNED
 from .._validation import check_choice, check_number
 from ..bounds import Bound, bound_at, get_bound
 from ..certificate import certify
@@ -172,8 +173,11 @@ class MajorityVoteClassifier(CertifiedVote):
             self._provenance["delta_of_all_looks"] = self._bound().delta
             self._provenance["look"] = 1
         self._prior = self._prior_again((X, y))
-        if isinstance(self.prior, str) and self.prior == "learned":
-            self._provenance["prior"] = "learned on part A"
+        if isinstance(self.prior, str):
+            if self.prior == "learned":
+                self._provenance["prior"] = PRIOR_LEARNED
+        elif self.prior is not None:
+            self._provenance["prior"] = PRIOR_GIVEN
 
     def _prior_again(self, part_a: tuple[Any, NDArray[Any]] | None) -> ArrayLike | None:
         if not isinstance(self.prior, str):
