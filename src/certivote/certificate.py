@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._digests import votes_sha256
 from ._files import write_whole
 from ._formatting import format_confidence, format_up
+from ._labels import check_aligned, check_labels, check_votes
 from ._provenance import (
     NEW_DATA,
     PRIOR_GIVEN,
@@ -409,7 +410,7 @@ class Certificate:
             raise ValueError(f"unlabelled was given, where there must be {what}.")
         self._verify_arithmetic()
         if votes is not None and y is not None:
-            votes = _as_table(votes)
+            votes, y = _as_table(votes, y)
             if self.votes_sha256 not in (None, votes_sha256(votes, y)):
                 raise CertificateError("the votes and labels are not those that were certified.")
             statistics = self._bound().count(votes, y, self.prior)
@@ -451,6 +452,9 @@ class Certificate:
         for name, value in computed.items():
             self._require(name, self.evidence[name], value, _MOMENT_TOLERANCE)
         self._require_bound(bound.from_evidence(computed, *vote))
+        for finding in statistics.findings:
+            if finding not in self.findings:
+                raise CertificateError(f"the certificate leaves out a finding: {finding}")
 
 
 _FIELDS = frozenset(
@@ -597,9 +601,11 @@ def _renew(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {**fields, "provenance": provenance}
 
 
-def _as_table(votes: ArrayLike) -> ArrayLike:
-    """Return votes with one column per voter; predictions of one classifier are one column."""
-    return np.asarray(votes)[:, None] if np.ndim(votes) == 1 else votes
+def _as_table(votes: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return votes with one column per voter, where predictions of one are one, and the labels."""
+    check_aligned(votes=votes, y=y)
+    table = check_labels("votes", votes, ndim=None)
+    return check_votes(table[:, None] if table.ndim == 1 else table, y)
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -706,7 +712,12 @@ def certify(
     >>> certify(votes, y, bound="seeger", unlabelled=more)
     Certificate(risk_bound≤0.2822, confidence=95%, bound='seeger', n_samples=2000, n_voters=50)
     """
-    single = not isinstance(votes, VoteStatistics) and np.ndim(votes) == 1
+    single = False
+    if not isinstance(votes, VoteStatistics):
+        if y is None:
+            raise ValueError("y must be the true labels of these votes, got None.")
+        single = check_labels("votes", votes, ndim=None).ndim == 1
+        votes, y = _as_table(votes, y)
     chosen = bound_at(("heldout" if single else "lacasse") if bound is None else bound, delta)
     chosen._check_parameters()
     if isinstance(votes, VoteStatistics):
@@ -714,9 +725,7 @@ def certify(
             raise ValueError("y must be None when votes are statistics, which know the errors.")
         statistics, digest = votes, None
     else:
-        if y is None:
-            raise ValueError("y must be the true labels of these votes, got None.")
-        votes = _as_table(votes)
+        assert y is not None
         statistics, digest = chosen.count(votes, y, prior), votes_sha256(votes, y)
     joined = unlabelled is not None or statistics.unlabelled is not None
     if joined and not chosen.uses_unlabelled:
@@ -751,5 +760,5 @@ def certify(
         statistics_sha256=statistics.sha256,
         votes_sha256=digest,
         provenance=provenance,
-        findings=tuple(getattr(statistics, "findings", ())),
+        findings=statistics.findings,
     )

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincc
 
-from .._ballots import is_row
 from .._validation import check_count, check_delta, check_distribution, check_distributions
 from ..divergences import kl_inverse_upper
 from ..statistics import VoteStatistics
+from ..voting import is_row
 from .base import Bound, round_up
 
 __all__ = ["HeldoutBound", "binomial_tail", "clopper_pearson"]
