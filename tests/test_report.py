@@ -260,6 +260,36 @@ def test_a_vacuous_certificate_says_that_it_says_nothing(page):
     check_fields(empty, json.loads(vacuous.to_json()))
 
 
+def test_findings_stand_beside_the_claim(certificate, page):
+    assert not page.all("div", **{"class": "findings"})
+    found = ("Half of the examples have a twin.", "A class was never seen.")
+    doubtful = Page(report(dataclasses.replace(certificate, findings=found)))
+    box = doubtful.one("div", **{"class": "findings"})
+    assert box["inside"][-1] == "header"
+    items = [e["text"] for e in doubtful.all("li") if "header" in e["inside"]]
+    assert items == list(found)
+    assert "the claim may be false" in box["text"]
+    tags = [element["tag"] for element in doubtful.elements]
+    assert tags.index("h1") < doubtful.elements.index(box) < tags.index("h2")
+
+
+def test_the_page_says_what_is_checked_and_what_is_not(page):
+    start = page.elements.index(page.all("section")[-1])
+    items = [e["text"] for e in page.elements[start:] if e["tag"] == "li"]
+    assert [item.partition(":")[0] for item in items] == ["Checked", "Not checked"] * 2
+    assert "arithmetic" in items[0]
+    assert "votes, labels and voters" in items[1]
+    assert "prior that was not given by the user" in " ".join(items[2].split())
+    assert "what the voters were trained on" in items[3]
+
+
+def test_the_certificate_in_a_page_has_no_digests_of_files(certificate):
+    """The page is one of these files: it cannot hold its own digest."""
+    beside = dataclasses.replace(certificate, files={"report.html": "0" * 64})
+    embedded = Page(report(beside)).one(None, id="certificate")["text"]
+    assert Certificate.from_dict(json.loads(embedded)) == certificate
+
+
 def test_every_assumption_can_be_ticked_off(certificate, page):
     assert [label["text"] for label in page.all("label")] == list(certificate.assumptions)
     boxes = page.all("input", type="checkbox")
