@@ -19,6 +19,7 @@ from certivote import (
     certify,
 )
 from certivote.datasets import load
+from certivote.voters import PredictionTable
 
 
 def small(**settings):
@@ -108,6 +109,18 @@ def test_few_values_repeat_by_chance(shape):
         assert vote.certificate_.findings == ()
         frozen = MajorityVoteClassifier(voters=frozen_trees(X, y)).fit(X_new.astype(dtype), y_new)
         assert frozen.certificate_.findings == ()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+@pytest.mark.parametrize("n_labels", [2, 10, 200])
+def test_predictions_repeat_wherever_voters_agree(n_labels, noise):
+    """The rows of a table are no features: that they come again says nothing."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(n_labels, size=1000)
+    wrong = rng.random((1000, 9)) < noise
+    table = np.where(wrong, rng.integers(n_labels, size=wrong.shape), y[:, None])
+    vote = MajorityVoteClassifier(voters=PredictionTable()).fit(table, y)
+    assert vote.certificate_.findings == ()
 
 
 # --- twins, copies and training rows ---

@@ -10,6 +10,7 @@ from certivote.voters import PredictionTable
 
 # So far apart are shares that just are no tie.
 EDGE = 1e-12
+M = 160
 
 
 def edge_weights(n, n_idle, rng):
@@ -40,14 +41,14 @@ def case(request):
     """Weights, votes and labels; on every row the labels are a tie, or just not."""
     rng = np.random.default_rng(request.param)
     weights = edge_weights(*request.param, rng)
-    return (weights, *split_votes(400, weights, rng))
+    return (weights, *split_votes(M, weights, rng))
 
 
 def test_the_edge_is_met(case):
     """The shares differ by the width of a tie, up to rounding, on each row."""
     weights, votes, _ = case
     gap = np.abs(((votes == 1) - (votes == 0).astype(float)) @ weights)
-    assert gap == pytest.approx(np.full(400, EDGE), abs=1e-14)
+    assert gap == pytest.approx(np.full(M, EDGE), abs=1e-14)
 
 
 def table_vote(weights, votes, y, **settings):
@@ -61,7 +62,7 @@ def test_errors_counted_are_those_of_predict(case, errors_of):
     counted = vote.certificate_.evidence["vote_errors"]
     assert counted == errors_of(vote.predict(votes), y)
     assert counted == certify(votes, y, bound="heldout", prior=weights).evidence["vote_errors"]
-    assert counted == sum(errors_of(vote.predict(votes[[i]]), y[[i]]) for i in range(400))
+    assert counted == sum(errors_of(vote.predict(votes[[i]]), y[[i]]) for i in range(M))
 
 
 def test_errors_counted_beside_other_votes(case, errors_of):
@@ -75,13 +76,13 @@ def test_errors_counted_beside_other_votes(case, errors_of):
         assert statistics.vote_errors(vote.weights_) == errors_of(vote.predict(votes), y)
 
 
-@pytest.mark.parametrize("size", [1, 7, 133, 399])
+@pytest.mark.parametrize("size", [1, 7, 53, 159])
 def test_errors_counted_in_chunks(size, case, errors_of):
     weights, votes, y = case
     bound, wrong = HeldoutBound(), errors_of(table_vote(weights, votes, y).predict(votes), y)
     parts = [
         bound.count(votes[start : start + size], y[start : start + size], weights)
-        for start in range(0, 400, size)
+        for start in range(0, M, size)
     ]
     assert sum(parts[1:], parts[0]).vote_errors(weights) == wrong
 
@@ -90,13 +91,13 @@ def test_shares_do_not_depend_on_the_rows_beside(case):
     weights, votes, y = case
     vote = table_vote(weights, votes, y)
     shares, predicted = vote.predict_proba(votes), vote.predict(votes)
-    for i in range(0, 400, 7):
+    for i in range(0, M, 7):
         assert vote.predict_proba(votes[i : i + 1]).tobytes() == shares[i].tobytes()
         assert vote.predict(votes[i : i + 1]).tolist() == [predicted[i]]
-    for size in (2, 3, 64, 399):
+    for size in (2, 3, 64, 159):
         assert vote.predict_proba(votes[:size]).tobytes() == shares[:size].tobytes()
         assert vote.predict_proba(votes[-size:]).tobytes() == shares[-size:].tobytes()
-    order = np.random.default_rng(0).permutation(400)
+    order = np.random.default_rng(0).permutation(M)
     assert vote.predict_proba(votes[order]).tobytes() == shares[order].tobytes()
 
 
@@ -106,7 +107,7 @@ def test_shares_do_not_depend_on_voters_without_weight(case):
     rng = np.random.default_rng(0)
     idle = weights == 0.0
     vote, others = table_vote(weights, votes, y), votes.copy()
-    others[:, idle] = rng.integers(3, size=(400, int(idle.sum())))
+    others[:, idle] = rng.integers(3, size=(M, int(idle.sum())))
     assert vote.predict_proba(others).tobytes() == vote.predict_proba(votes).tobytes()
     alone = table_vote(weights[~idle], votes[:, ~idle], y)
     assert alone.weights_.tobytes() == vote.weights_[~idle].tobytes()
@@ -123,7 +124,7 @@ def test_a_fitted_vote_counts_new_rows_as_it_predicts_them(case, reader, readabl
     X = readable(votes, rng)
     vote.fit(X, y)
     vote.verify(X, y)
-    more, truth = split_votes(300, weights, rng)
+    more, truth = split_votes(150, weights, rng)
     X_new = readable(more, rng)
     certificate = vote.certify(X_new, truth)
     assert certificate.evidence["vote_errors"] == errors_of(vote.predict(X_new), truth)

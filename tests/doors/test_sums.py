@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from certivote import VoteStatistics, certify
 from certivote.bounds import get_bound
 
-N, M, GROUPS, DELTA = 20_000, 3000, 6, 0.05
+N, M, GROUPS, DELTA = 20_000, 1200, 6, 0.05
 ULPS = N * 2.0**-52
 
 
