@@ -11,7 +11,8 @@ from scipy.stats import binomtest
 
 from certivote.bounds import list_bounds
 
-# The worlds in which every bound is run: columns of the table.
+# The rows that every run has, and the worlds in which it runs them, the columns of the table.
+EVERYWHERE = (*list_bounds(), "best, anytime", "heldout, anytime")
 CORE = {
     "easy": "9 voters that err on 10% of the examples, two labels, samples of 200",
     "hard": "8 voters that err on 40%, two labels, samples of 60",
@@ -35,7 +36,7 @@ the samples on which a certificate was false. It writes this page: {total} sampl
 drawn example by example and certified.
 
 Each cell is the share of samples with a false certificate, and the 99% interval of its probability
-(Clopper and Pearson, two-sided).
+(Clopper and Pearson, two-sided). `best` is the default bound, and 5% the default δ.
 
 {table}
 
@@ -67,26 +68,27 @@ drawn from it with replacement, and the risk of a vote is its share of errors in
 
 {worlds}
 
-## What is computed, not sampled
+## What is not in the table
 
-The table cannot show how tight a bound is: most of them are far from failing in any ordinary world.
-Two more kinds of check run with the tests, and have no samples:
+The table does not show how much room there is: most bounds are far from failing in any ordinary
+world, and where samples are small many say 1, which cannot fail. Two more kinds of check are among
+the tests:
 
-- *The worst case.* The vote is the luckiest of n equal voters, or two voters that never err
-  together. Then the number of errors has a known distribution, and the probability of a failure is
-  a sum: it must be at most δ for every error rate on a grid, sizes from 1 to 1,000 and δ down to
-  10⁻⁵.
+- *The worst case*, which is computed, not sampled. The vote is the luckiest of n equal voters, or
+  that of two voters which never err together. Then the number of errors has a known distribution, and
+  the probability of a failure is a sum: it must be at most δ for every error rate on a grid, with
+  samples of 1 to 1,000 and δ down to 10⁻⁵.
 - *Bounds that are broken on purpose* must be caught by the same counts and sums: more δ than
   claimed, examples counted twice, a forgotten divergence or margin, learned weights taken for fixed
-  ones, the best of many tests at the price of one, unlabelled examples of another distribution.
+  ones, the best of many tests or looks at the price of one, unlabelled examples of another kind.
 
 A share may exceed δ by chance. The tests refuse one that would have a probability below 1/10,000.
 """
 
 
 def percent(share: float) -> str:
-    """Return a share in per cent, in two digits."""
-    return f"{100 * share:.2g}"
+    """Return a share in per cent, in two decimals at most."""
+    return f"{100 * share:.2f}".rstrip("0").rstrip(".")
 
 
 def cell(row: dict) -> str:
@@ -94,11 +96,6 @@ def cell(row: dict) -> str:
     result = binomtest(row["failures"], row["samples"])
     low, high = result.proportion_ci(0.99, method="exact")
     return f"{percent(result.statistic)}% ({percent(low)}–{percent(high)})"
-
-
-def listed(values: list) -> str:
-    """Return the different values, the smallest first."""
-    return ", ".join(f"{value:,}" for value in sorted(set(values)))
 
 
 def page_of(rows: list[dict]) -> str:
@@ -109,7 +106,7 @@ def page_of(rows: list[dict]) -> str:
     unknown = sorted({row["world"] for row in rows} - set(WORLDS))
     if unknown:
         raise SystemExit(f"describe the world {unknown[0]!r} in WORLDS of tests/validity/table.py.")
-    missing = [(name, world) for name in list_bounds() for world in CORE]
+    missing = [(name, world) for name in EVERYWHERE for world in CORE]
     missing = [place for place in missing if place not in cells]
     if missing:
         name, world = missing[0]
@@ -117,23 +114,25 @@ def page_of(rows: list[dict]) -> str:
             f"{len(missing)} cells were not run, such as {name!r} in {world!r}: the page is not "
             "written from a part of the simulations."
         )
-    others = sorted({row["bound"] for row in rows} - set(list_bounds()))
+    others = sorted(
+        {row["bound"] for row in rows} - set(EVERYWHERE), key=lambda name: name.split(", ")[::-1]
+    )
     worlds = [world for world in WORLDS if any(row["world"] == world for row in rows)]
     table = [
         f"| | δ | samples per world | {' | '.join(worlds)} |",
         "|---" * (len(worlds) + 3) + "|",
     ]
-    for name in [*list_bounds(), *others]:
+    for name in (*EVERYWHERE, *others):
         own = [cells.get((name, world)) for world in worlds]
-        deltas = listed([row["delta"] for row in own if row])
-        samples = listed([row["samples"] for row in own if row])
+        deltas = ", ".join(f"{percent(x)}%" for x in sorted({row["delta"] for row in own if row}))
+        samples = ", ".join(f"{x:,}" for x in sorted({row["samples"] for row in own if row}))
         shares = [cell(row) if row else "" for row in own]
         table.append("| " + " | ".join((f"**{name}**", deltas, samples, *shares)) + " |")
     worst = max(rows, key=lambda row: row["failures"] / row["samples"] / row["delta"])
     return PAGE.format(
         total=f"{sum(row['samples'] for row in rows):,}",
         table="\n".join(table),
-        worst=f"{worst['failures']} of {worst['samples']:,} at δ = {worst['delta']} "
+        worst=f"{worst['failures']} of {worst['samples']:,} at δ = {percent(worst['delta'])}% "
         f"({worst['bound']}, {worst['world']})",
         worlds="\n".join(f"- **{world}**: {WORLDS[world]}." for world in worlds),
     )

@@ -312,7 +312,7 @@ def test_certificates_with_unlabelled_examples_hold_on_many_samples(name, scenar
 def rows_of_all_cells():
     return [
         {"bound": name, "world": world, "delta": 0.05, "samples": 2000, "failures": 100}
-        for name in list_bounds()
+        for name in TABLE["EVERYWHERE"]
         for world in TABLE["CORE"]
     ]
 
@@ -332,14 +332,12 @@ def test_the_worlds_are_what_the_page_says():
 
 
 def test_a_cell_has_the_interval_of_clopper_and_pearson():
-    shown = TABLE["cell"]({"samples": 2000, "failures": 100})
     low, high = beta.ppf(0.005, 100, 1901), beta.ppf(0.995, 101, 1900)
-    assert shown == f"5% ({100 * low:.2g}–{100 * high:.2g})"
-    # None of m: the upper end has (1−x)^m = 0.005.
-    assert (
-        TABLE["cell"]({"samples": 2000, "failures": 0})
-        == f"0% (0–{100 * -np.expm1(np.log(0.005) / 2000):.2g})"
-    )
+    shown = TABLE["cell"]({"samples": 2000, "failures": 100})
+    assert shown == f"5% ({100 * low:.2f}–{100 * high:.2f})"
+    high = -np.expm1(np.log(0.005) / 2000)  # (1−x)^m = 0.005
+    shown = TABLE["cell"]({"samples": 2000, "failures": 0})
+    assert shown == f"0% (0–{100 * high:.2f})"
 
 
 def test_the_page_has_one_table_with_every_bound():
@@ -347,12 +345,17 @@ def test_the_page_has_one_table_with_every_bound():
     pipeline = {"bound": "pipeline", "world": "easy", "delta": 0.1, "samples": 300, "failures": 60}
     lines = TABLE["page_of"]([*rows, pipeline]).splitlines()
     table = [line.strip("| ").split(" | ") for line in lines if line.startswith("| **")]
-    assert [line[0].strip("*") for line in table] == [*list_bounds(), "pipeline"]
-    assert all(line[1:3] == ["0.05", "2,000"] for line in table[:-1])
-    assert table[-1][1:3] == ["0.1", "300"]
+    assert [line[0].strip("*") for line in table] == [
+        *list_bounds(),
+        "best, anytime",
+        "heldout, anytime",
+        "pipeline",
+    ]
+    assert all(line[1:3] == ["5%", "2,000"] for line in table[:-1])
+    assert table[-1][1:3] == ["10%", "300"]
     total = sum(row["samples"] for row in rows) + 300
     assert f"{total:,} samples in all" in " ".join(lines)
-    assert "60 of 300 at δ = 0.1 (pipeline, easy)" in " ".join(lines)
+    assert "60 of 300 at δ = 10% (pipeline, easy)" in " ".join(lines)
 
 
 def test_a_page_is_not_written_from_a_part_or_from_two_runs():
