@@ -75,9 +75,9 @@ world, and where samples are small many say 1, which cannot fail. Two more kinds
 the tests:
 
 - *The worst case*, which is computed, not sampled. The vote is the luckiest of n equal voters, or
-  that of two voters which never err together. Then the number of errors has a known distribution, and
-  the probability of a failure is a sum: it must be at most δ for every error rate on a grid, with
-  samples of 1 to 1,000 and δ down to 10⁻⁵.
+  that of two voters which never err together. Then the number of errors has a known distribution,
+  and the probability of a failure is a sum: it must be at most δ for every error rate on a grid,
+  with samples of 1 to 1,000 and δ down to 10⁻⁵.
 - *Bounds that are broken on purpose* must be caught by the same counts and sums: more δ than
   claimed, examples counted twice, a forgotten divergence or margin, learned weights taken for fixed
   ones, the best of many tests or looks at the price of one, unlabelled examples of another kind.
