@@ -241,7 +241,7 @@ def test_findings_are_repeated(certified, invoke, tmp_path):
         assert json.loads(done.stdout)["findings"] == list(found)
     replace(vote.certificate_, findings=()).to_json(tmp_path / "clean.json")
     done = invoke("verify", "clean.json", *everything, cwd=tmp_path, status=1)
-    assert "leaves out what was found" in done.stderr
+    assert "leaves out a finding" in done.stderr
 
 
 def test_a_prior_of_the_user_is_not_among_what_was_checked(numbers, invoke, tmp_path):
