@@ -9,6 +9,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := src tests benchmarks
 
+# What the simulations counted, before it is a page.
+VALIDITY := build/validity.jsonl
+
 # One BLAS thread per process: pytest-xdist already keeps every core busy.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
@@ -40,8 +43,12 @@ format: $(VENV)/.lint  ## rewrite the sources in the project's format
 bench: $(VENV)/.test  ## time the library
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
-validity: $(VENV)/.test  ## simulate: do the certificates hold? (long)
-	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m slow tests/validity $(ARGS)
+validity: $(VENV)/.test  ## simulate: do the certificates hold? Writes docs/validity.md (long)
+	mkdir -p build
+	rm -f $(VALIDITY)
+	$(ONE_THREAD) CERTIVOTE_VALIDITY_TABLE=$(VALIDITY) \
+		$(BIN)/python -m pytest -n auto --dist worksteal -m slow tests/validity $(ARGS)
+	$(BIN)/python tests/validity/table.py $(VALIDITY) docs/validity.md
 
 clean:  ## remove the environment, caches and built files
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -19,7 +19,7 @@ def run() -> list[Row]:
     def train() -> object:
         return fit_voters("trees", X_a, y_a, 100, np.random.RandomState(0))
 
-    votes = train().votes(X_b, classes)
+    votes = train().votes(X_b, classes).codes
     rows = []
     for bound in ("lacasse", "tandem"):
 

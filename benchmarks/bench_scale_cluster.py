@@ -33,7 +33,7 @@ def run() -> list[Row]:
     voters = fit_voters("trees", X[:5000], y[:5000], N_VOTERS, np.random.RandomState(0))
 
     def vote(X: np.ndarray) -> np.ndarray:
-        return voters.votes(X, np.array([0, 1]))
+        return voters.votes(X, np.array([0, 1])).codes
 
     def one_partition() -> None:
         _count(*examples(1), _Counting(vote, None, None))

@@ -32,7 +32,7 @@ def run() -> list[Row]:
     def losses() -> Iterator[np.ndarray]:
         for first in range(TRAINING, TRAINING + ROWS, CHUNK):
             rows = slice(first, first + CHUNK)
-            wrong = voters.votes(X[rows], classes, n_jobs=2) != y[rows, None]
+            wrong = voters.votes(X[rows], classes, n_jobs=2).codes != y[rows, None]
             clock.lap("voting")
             yield wrong
             clock.lap("counting")

@@ -20,7 +20,7 @@ from certivote._formatting import format_confidence
 from certivote.bounds import GibbsBound, TandemBound, get_bound, list_moment_bounds
 
 SCHEMA = json.loads((files("certivote") / "certificate.schema.json").read_text(encoding="utf-8"))
-FIELDS = tuple(SCHEMA["required"])
+FIELDS = (*SCHEMA["required"], *SCHEMA["else"]["required"])
 
 
 def make_votes(m=400, n=6, error=0.2, seed=0):
@@ -288,6 +288,8 @@ def test_a_file_follows_the_schema(tmp_path, name, constant):
 
 
 def assert_same(one, other):
+    assert one == other
+    assert hash(one) == hash(other)
     for item in dataclasses.fields(Certificate):
         first, second = getattr(one, item.name), getattr(other, item.name)
         if isinstance(first, np.ndarray):
@@ -375,7 +377,10 @@ def drop(outer, inner):
 
 IMPOSSIBLE = {
     "format": (change(format="another format"), "format"),
-    "version 2": (change(format_version=2), "format_version"),
+    "version 0": (change(format_version=0), "format_version"),
+    "version 1": (change(format_version=1), "unknown fields: files, findings"),
+    "version 3": (change(format_version=3), "format_version"),
+    "version true": (change(format_version=True), "format_version"),
     "version text": (change(format_version="1"), "format_version"),
     "version none": (change(format_version=None), "format_version"),
     "library version": (change(certivote_version=3), "certivote_version"),
@@ -476,7 +481,7 @@ def test_no_field_of_another_kind_breaks_the_reader(fields, tmp_path, name, valu
     # Whatever stands in a field, it is a CertificateError, and only what the schema allows passes.
     path = write(tmp_path / "certificate.json", fields | {name: value})
     allowed = jsonschema.Draft202012Validator(SCHEMA).is_valid(fields | {name: value})
-    if allowed and name in ("certivote_version", "provenance"):
+    if allowed and name in ("certivote_version", "findings", "files"):
         Certificate.from_json(path)
     else:
         with pytest.raises(CertificateError):
@@ -575,7 +580,9 @@ def test_forged_evidence_passes_the_arithmetic_but_not_the_data(fields, tmp_path
 
 
 def test_a_sample_size_that_is_not_the_true_one_is_caught(certificate):
-    boast = dataclasses.replace(certificate, n_samples=4_000_000)
+    with pytest.raises(CertificateError, match="n_samples"):
+        dataclasses.replace(certificate, n_samples=4_000_000)
+    object.__setattr__(boast := dataclasses.replace(certificate), "n_samples", 4_000_000)
     with pytest.raises(CertificateError, match="n_samples"):
         boast.verify(VOTES, Y)
 

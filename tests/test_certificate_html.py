@@ -18,7 +18,8 @@ NASTY = """<script>alert("1")</script>'&lt;</table>"""
 def certificate():
     losses = np.random.default_rng(0).random((400, 6)) < 0.2
     made = certify(VoteStatistics.from_losses(losses))
-    return dataclasses.replace(made, provenance={"voters_from": "part A", "seed": 7})
+    origin = {"voters_from": "part A of a random split", "seed": 7}
+    return dataclasses.replace(made, provenance=origin)
 
 
 def parse(certificate):
@@ -46,7 +47,7 @@ def test_the_figures_are_the_samples(certificate):
     assert shown["examples"] == "400"
     assert float(shown["Gibbs risk"]) == pytest.approx(erring.mean(), abs=5.01e-4)
     assert float(shown["joint error"]) == pytest.approx((erring**2).mean(), abs=5.01e-4)
-    assert shown["voters from"] == "part A"
+    assert shown["voters from"] == "part A of a random split"
     assert shown["seed"] == "7"
 
 
@@ -69,26 +70,28 @@ def test_nothing_that_others_wrote_becomes_markup(certificate, monkeypatch):
         certificate,
         bound=NASTY,
         bound_parameters={"delta": 0.05, "constant": NASTY},
-        provenance={NASTY: NASTY},
+        provenance={"data": NASTY},
+        findings=(NASTY,),
     )
     tree = parse(odd)
     assert not list(tree.iter("script"))
-    assert texts(tree, "th")[-1] == texts(tree, "td")[-1] == NASTY
-    assert texts(tree, "li") == list(odd.assumptions)
+    assert (texts(tree, "th")[-1], texts(tree, "td")[-1]) == ("data", NASTY)
+    assert texts(tree, "li") == [NASTY, *odd.assumptions]
     assert texts(tree, "td")[0] == f"{NASTY} (constant {NASTY!r})"
 
 
-def test_provenance_cannot_take_the_place_of_a_figure(certificate):
-    odd = dataclasses.replace(certificate, provenance={"examples": 10**6, "KL": 0})
-    names, values = texts(parse(odd), "th"), texts(parse(odd), "td")
-    assert [v for n, v in zip(names, values, strict=True) if n == "examples"] == ["400", "1000000"]
-    assert names.count("KL") == 2
-
-
-def test_evidence_of_another_kind_is_no_obstacle(certificate):
-    other = dataclasses.replace(certificate, evidence={"errors_of_the_vote": 3})
-    assert texts(parse(other), "th")[:3] == ["bound", "examples", "KL"]
-    assert str(other).startswith(certificate.claim)
+def test_findings_stand_between_the_claim_and_the_figures(certificate):
+    found = ("Half of the examples have a twin.", "A class was never seen.")
+    doubtful = dataclasses.replace(certificate, findings=found)
+    lines = str(doubtful).splitlines()
+    assert lines[0] == certificate.claim
+    assert "the claim may be false" in lines[1]
+    assert lines[2:4] == [f"  - {text}" for text in found]
+    assert lines[4:] == str(certificate).splitlines()[1:]
+    tree = parse(doubtful)
+    assert "".join(tree[1].itertext()) == "".join([lines[1], *found])
+    assert tree[1].tag == "strong"
+    assert [child.tag for child in tree][2:] == [child.tag for child in parse(certificate)][1:]
 
 
 def test_colours_are_left_to_the_notebook(certificate):

@@ -108,7 +108,7 @@ def test_the_voters_of_a_fitted_vote(client):
         time.sleep(0.5)  # warnings of workers come by a way of their own
         return statistics
 
-    with pytest.warns(UserWarning, match="labels that this vote has never seen, such as"):
+    with pytest.warns(UserWarning, match="labels that this vote has never seen"):
         statistics = count()
     predicted = np.column_stack([voter.predict(new) for voter in vote.voters_])
     assert_same(statistics, predicted != truth[:, None])
@@ -148,7 +148,7 @@ def test_other_features_than_those_of_the_vote_are_refused(client, named, column
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [(np.nan, "NaN"), ("yes", "labels must all be text, or all be numbers")],
+    [(np.nan, "NaN"), ("yes", "labels must be of one kind")],
 )
 def test_labels_that_are_missing_or_of_another_kind_are_refused(client, named, wrong, message):
     frame, vote = named

@@ -81,7 +81,8 @@ STATISTICS = VoteStatistics.from_votes(VOTES, Y)
 @pytest.fixture(scope="module")
 def certificate():
     made = certify(VOTES, Y, delta=0.001)
-    return dataclasses.replace(made, provenance={"voters_from": "part A", "seed": 7})
+    origin = {"voters_from": "part A of a random split", "seed": 7}
+    return dataclasses.replace(made, provenance=origin)
 
 
 @pytest.fixture(scope="module")
@@ -144,8 +145,9 @@ def odd(monkeypatch):
     made = certify(VOTES, Y, weights=np.full(6, 1 / 6), bound=OddBound(parts=[NASTY, 3]))
     return dataclasses.replace(
         made,
-        provenance={NASTY: NASTY, "a.b": 1.5, "none": None},
+        provenance={"data": NASTY, "target": NASTY, "dropped": json.dumps([NASTY])},
         certivote_version=NASTY,
+        findings=(NASTY,),
     )
 
 
@@ -258,6 +260,36 @@ def test_a_vacuous_certificate_says_that_it_says_nothing(page):
     check_fields(empty, json.loads(vacuous.to_json()))
 
 
+def test_findings_stand_beside_the_claim(certificate, page):
+    assert not page.all("div", **{"class": "findings"})
+    found = ("Half of the examples have a twin.", "A class was never seen.")
+    doubtful = Page(report(dataclasses.replace(certificate, findings=found)))
+    box = doubtful.one("div", **{"class": "findings"})
+    assert box["inside"][-1] == "header"
+    items = [e["text"] for e in doubtful.all("li") if "header" in e["inside"]]
+    assert items == list(found)
+    assert "the claim may be false" in box["text"]
+    tags = [element["tag"] for element in doubtful.elements]
+    assert tags.index("h1") < doubtful.elements.index(box) < tags.index("h2")
+
+
+def test_the_page_says_what_is_checked_and_what_is_not(page):
+    start = page.elements.index(page.all("section")[-1])
+    items = [e["text"] for e in page.elements[start:] if e["tag"] == "li"]
+    assert [item.partition(":")[0] for item in items] == ["Checked", "Not checked"] * 2
+    assert "arithmetic" in items[0]
+    assert "votes, labels and voters" in items[1]
+    assert "prior that was not given by the user" in " ".join(items[2].split())
+    assert "what the voters were trained on" in items[3]
+
+
+def test_the_certificate_in_a_page_has_no_digests_of_files(certificate):
+    """The page is one of these files: it cannot hold its own digest."""
+    beside = dataclasses.replace(certificate, files={"report.html": "0" * 64})
+    embedded = Page(report(beside)).one(None, id="certificate")["text"]
+    assert Certificate.from_dict(json.loads(embedded)) == certificate
+
+
 def test_every_assumption_can_be_ticked_off(certificate, page):
     assert [label["text"] for label in page.all("label")] == list(certificate.assumptions)
     boxes = page.all("input", type="checkbox")
@@ -267,9 +299,7 @@ def test_every_assumption_can_be_ticked_off(certificate, page):
 
 @pytest.mark.usefixtures("no_matplotlib")
 def test_sizes_are_shown_where_they_differ_from_the_number_of_examples():
-    certificate = certify(VOTES, Y, bound="seeger")
-    evidence = certificate.evidence | {"disagreement_size": 10_000}
-    more = dataclasses.replace(certificate, evidence=evidence, risk_bound=1.0)
+    more = certify(VOTES, Y, bound="seeger", unlabelled=make_votes(9_600, seed=1)[0])
     shown = [
         element["attributes"]["data-field"]
         for element in Page(report(more)).all("data")
@@ -287,7 +317,7 @@ def test_nothing_that_others_wrote_becomes_markup(odd):
     assert not any(name.startswith("on") for e in page.elements for name in e["attributes"])
     fields = json.loads(odd.to_json())
     found = check_fields(page, fields)
-    assert {"bound", "certivote_version", f"provenance.{NASTY}", f"evidence.{NASTY}"} <= found
+    assert {"bound", "certivote_version", "provenance.data", f"evidence.{NASTY}"} <= found
     assert {"bound_parameters.constant", "bound_parameters.parts"} <= found
     assert page.all("label")[-1]["text"] == odd.assumptions[-1]
     assert [dd["text"] for dd in page.all("dd")][:3] == [NASTY] * 3

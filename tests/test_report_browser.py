@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 
@@ -71,7 +72,8 @@ def make_certificate(case):
     if case == "learned":
         return certificate, {"optimisation": result}
     if case == "long":
-        certificate.provenance.update({"made_by": "x" * 300, "y" * 200: 1.0 / 3.0})
+        origin = {"data": "x" * 300, "target": "y" * 200}
+        certificate = replace(certificate, provenance=origin, findings=("z" * 200, "a " * 200))
         return certificate, {"details": {"data": "folder/" * 60 + "file.csv", "z" * 150: "z" * 150}}
     return certificate, {}
 

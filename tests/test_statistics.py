@@ -455,10 +455,10 @@ def test_merging_keeps_rows_only_if_both_have_them():
 
 def test_merging_with_itself_warns():
     statistics = VoteStatistics.from_losses(random_losses(20, 3))
-    with pytest.warns(UserWarning, match="merged with themselves"):
+    with pytest.warns(UserWarning, match="very same counts were merged"):
         doubled = statistics + statistics
     assert doubled.n_samples == 40
-    with pytest.warns(UserWarning, match="merged with themselves"):
+    with pytest.warns(UserWarning, match="very same counts were merged"):
         sum([statistics, statistics])
 
 
@@ -704,8 +704,6 @@ def test_large_labels_of_two_types_are_refused():
     assert VoteStatistics.from_votes(votes, y).errors.tolist() == [50, 50, 50]
     with pytest.raises(ValueError, match=r"must hold numbers below 2\*\*53"):
         VoteStatistics.from_votes(votes, y.astype(float))
-    with pytest.raises(ValueError, match=r"must hold numbers below 2\*\*53"):
-        VoteStatistics.from_votes(votes, y.astype(float), classes=y)
 
 
 @pytest.mark.parametrize("broken", ["raise ImportError('numba needs another numpy')", "njit = 1"])

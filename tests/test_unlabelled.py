@@ -275,7 +275,7 @@ def test_verify_wants_the_unlabelled_votes_that_were_used():
         (lambda c: c["evidence"].update(gibbs_size=20_600), "gibbs_size|joint_size"),
         (lambda c: c["provenance"].update(unlabelled_samples=0), "unlabelled_samples"),
         (lambda c: c["provenance"].update(unlabelled_samples="many"), "unlabelled_samples"),
-        (lambda c: c["provenance"].clear(), "assumptions"),
+        (lambda c: c["provenance"].clear(), "disagreement_size"),
         (lambda c: c["assumptions"].pop(), "assumptions"),
         (lambda c: c.update(bound="lacasse"), "of the same examples"),
     ],

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .statistics import as_labels
+from ._labels import check_labels
 
 
 def votes_sha256(votes: ArrayLike, y: ArrayLike) -> str:
@@ -24,7 +24,7 @@ def votes_sha256(votes: ArrayLike, y: ArrayLike) -> str:
     """
     digest = hashlib.sha256(b"certivote votes 1")
     for name, labels, ndim in (("votes", votes, 2), ("y", y, 1)):
-        array = as_labels(name, labels, ndim)
+        array = check_labels(name, labels, ndim)
         digest.update(np.array(array.shape, dtype="<i8").tobytes())
         digest.update(_canonical(array))
     return digest.hexdigest()

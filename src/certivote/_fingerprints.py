@@ -10,15 +10,23 @@ from scipy import sparse
 
 # The rows of a sample tell examples apart only if nearly all of them are different.
 _MOSTLY_DISTINCT = 0.9
+# Rows that repeat are rich if each half of the columns, of so many, tells nearly all apart.
+_HALVES, _FEW_ROWS = 4, 30
 # Where so many rows too many are to be expected, none at all is a chance of about exp(−12).
 _SURPRISING = 12.0
 
 
-def row_fingerprints(X: Any) -> NDArray[np.uint64]:
-    """Return a 64-bit number for each row: equal for equal rows, almost surely not for others."""
+def row_fingerprints(X: Any, only: NDArray[np.intp] | None = None) -> NDArray[np.uint64]:
+    """Return a 64-bit number for each row: equal for equal rows, almost surely not for others.
+
+    `only` names the columns to look at.
+    """
     if sparse.issparse(X):
-        return _sparse_fingerprints(sparse.csr_array(X, copy=True))
+        rows = sparse.csr_array(X, copy=True)
+        return _sparse_fingerprints(rows if only is None else rows[:, only])
     columns = _columns(X)
+    if only is not None:
+        columns = [columns[j] for j in only]
     factors = _factors(len(columns))
     total = np.zeros(len(columns[0]), dtype=np.uint64)
     for column, factor in zip(columns, factors, strict=True):
@@ -75,6 +83,31 @@ def has_fractions(X: Any) -> bool:
         column.dtype.kind == "f" and bool(np.any(column[np.isfinite(column)] % 1.0))
         for column in _columns(X)
     )
+
+
+def is_hardly_chance(X: Any, rows: NDArray[np.uint64]) -> bool:
+    """Tell whether rows of X that repeat are too rich for that to be chance.
+
+    They are if a feature is continuous; if half of the columns, whichever, tell the rows apart as
+    well as all do, where independent draws that agree in one half would differ in the other; if all
+    come twice, or in other multiples; or if none comes once, where some of as many draws would.
+    """
+    if has_fractions(X):
+        return True
+    distinct, times = np.unique(rows, return_counts=True)
+    mean = rows.size / distinct.size
+    if distinct.size < _FEW_ROWS or mean == 1.0:
+        return False
+    if np.gcd.reduce(times) > 1:
+        return True
+    # Of equally likely rows fewer come once than of others.
+    if distinct.size * mean * np.exp(-mean) > _SURPRISING and not np.any(times == 1):
+        return True
+    n = X.shape[1] if hasattr(X, "shape") else len(X[0])
+    rng = np.random.default_rng(0)
+    halves = (rng.permutation(n)[: n // 2] for _ in range(_HALVES if n > 1 else 0))
+    told_apart = [np.unique(row_fingerprints(X, half)).size for half in halves]
+    return bool(told_apart) and min(told_apart) >= _MOSTLY_DISTINCT * distinct.size
 
 
 class SeenRows:

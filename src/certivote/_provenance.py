@@ -1,41 +1,138 @@
 """How a certification sample came about, and what the claim assumes then."""
 
-from collections.abc import Mapping
+import json
+import math
+from collections.abc import Callable, Mapping
+from numbers import Integral
 from typing import Any
 
-from ._validation import check_count, check_number
+from ._validation import check_choice, check_count, check_number
 
-__all__ = ["FROZEN", "KEYS", "NEW_DATA", "SPLIT", "assumptions_of", "check_looks"]
+__all__ = [
+    "DATA_KEYS",
+    "FROZEN",
+    "NEW_DATA",
+    "PRIOR_GIVEN",
+    "PRIOR_LEARNED",
+    "SPLIT",
+    "assumptions_of",
+    "check_looks",
+    "check_provenance",
+    "check_sha256",
+    "column_names",
+]
 
 SPLIT = "part A of a random split"
 FROZEN = "frozen, trained elsewhere"
 NEW_DATA = "a fitted vote, certified on new data"
 
-KEYS = frozenset(
-    {
-        "voters_from",
-        "voter_samples",
-        "seed",
-        "certify_size",
-        "prior",
-        "added_samples",
-        "look",
-        "delta_of_all_looks",
-        "unlabelled_samples",
-        "data",
-        "data_sha256",
-        "target",
-        "dropped",
-        "categorical",
-    }
-)
+PRIOR_GIVEN = "given by the user"
+PRIOR_LEARNED = "learned on part A"
 
-_ALWAYS = (
+# Which file the data came from, and how it was read: who is given rows cannot know.
+DATA_KEYS = frozenset({"data", "data_sha256", "target", "dropped", "categorical"})
+# What there is only where voters were trained on part A, or where an estimator was fitted.
+_OF_A_SPLIT = frozenset({"voter_samples", "seed", "certify_size", "frozen_parts"})
+_OF_A_FIT = frozenset({"added_samples", "look", "delta_of_all_looks"})
+
+
+def check_sha256(name: str, value: object) -> str:
+    """Return a SHA-256 as it is written.
+
+    Parameters
+    ----------
+    name : str
+        How to call it in an error.
+    value : object
+        What is to be one.
+    """
+    if not isinstance(value, str) or len(value) != 64 or set(value) - set("0123456789abcdef"):
+        raise ValueError(f"{name} must be 64 hexadecimal digits, got {value!r}.")
+    return value
+
+
+def column_names(name: str, value: object) -> list[str]:
+    """Return the names of columns that are written as a text.
+
+    Parameters
+    ----------
+    name : str
+        How to call it in an error.
+    value : object
+        A list of texts, as JSON.
+    """
+    try:
+        names = json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(column, str) for column in names):
+        raise ValueError(f"{name} must be a list of columns, got {value!r}.")
+    return names
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a text, got {value!r}.")
+    return value
+
+
+def _columns(name: str, value: object) -> str:
+    column_names(name, value)
+    return str(value)
+
+
+def _choice(*choices: str) -> Callable[[str, object], str]:
+    def check(name: str, value: object) -> str:
+        check_choice(name, _text(name, value), choices)
+        return str(value)
+
+    return check
+
+
+def _seed(name: str, value: object) -> int | str:
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0:
+        return int(value)
+    return _text(name, value)
+
+
+def _size(name: str, value: object) -> float:
+    number = check_number(name, value, 0.0, math.inf)
+    return int(number) if isinstance(value, Integral) else number
+
+
+def _probability(name: str, value: object) -> float:
+    return check_number(name, value, 0.0, 1.0)
+
+
+_KINDS: dict[str, Callable[[str, object], Any]] = {
+    "voters_from": _choice(SPLIT, FROZEN, NEW_DATA),
+    "voter_samples": check_count,
+    "seed": _seed,
+    "certify_size": _size,
+    "frozen_parts": check_count,
+    "prior": _choice(PRIOR_GIVEN, PRIOR_LEARNED),
+    "added_samples": check_count,
+    "look": check_count,
+    "delta_of_all_looks": _probability,
+    "unlabelled_samples": check_count,
+    "data": _text,
+    "data_sha256": check_sha256,
+    "target": _text,
+    "dropped": _columns,
+    "categorical": _columns,
+}
+
+_DRAWN = (
     "The certification examples were drawn independently of each other, from the same distribution "
-    "as the examples to come.",
+    "as the examples to come."
+)
+_FIXED = (
     "The voters, the prior and the settings of the bound were fixed without looking at the "
-    "certification examples.",
-    "{weights}",
+    "certification examples."
+)
+_NUMBER = (
+    "How many certification examples there are was decided without looking at any of them, nor at "
+    "a certificate of some of them."
 )
 _ONLY = (
     "This is the only certificate that was asked for, or it was chosen without looking at the "
@@ -44,8 +141,8 @@ _ONLY = (
 _LOOK = (
     "This is number {look} of the certificates of one vote on a growing sample, each at "
     "{delta}/(k(k+1)) for its number k. All of these hold at once, with confidence 1 − {delta}: "
-    "no other certificate is among them. The sizes of the batches did not depend on certificates "
-    "before."
+    "no other certificate is among them. The sizes of the batches were decided without looking at "
+    "any of the examples, nor at certificates before: only when to stop may depend on these."
 )
 _EXAMPLES = (
     "No example is there twice, by oversampling or because one subject gave several rows, and "
@@ -71,17 +168,43 @@ _BY_ORIGIN = {
     ),
     NEW_DATA: (_EXAMPLES,),
 }
+_PRIOR = (
+    "The prior was given by the user, who fixed it without looking at the certification examples."
+)
+_FROZEN_PARTS = (
+    "The frozen parts inside the voters were trained on other data than the certification examples."
+)
 _FILE = (
     "Whether a column holds numbers or categories was read off the whole file, and would be the "
     "same in any other such file."
 )
 _UNLABELLED = (
     "The unlabelled examples were drawn independently as well, from the same distribution as the "
-    "labelled ones, and the voters and the prior were fixed without looking at them either."
+    "labelled ones, and the voters and the prior were fixed without looking at them either. Only "
+    "two labels occur: no third one is among the true labels, of the unlabelled examples or of "
+    "those to come."
 )
 
+# Certificates of the format's version 1 have these texts in the place of today's, or none.
+_IN_VERSION_1 = {
+    _NUMBER: None,
+    _LOOK: (
+        "This is number {look} of the certificates of one vote on a growing sample, each at "
+        "{delta}/(k(k+1)) for its number k. All of these hold at once, with confidence 1 − "
+        "{delta}: no other certificate is among them. The sizes of the batches did not depend on "
+        "certificates before."
+    ),
+    _PRIOR: None,
+    _UNLABELLED: (
+        "The unlabelled examples were drawn independently as well, from the same distribution as "
+        "the labelled ones, and the voters and the prior were fixed without looking at them either."
+    ),
+}
 
-def assumptions_of(provenance: Mapping[str, Any], weights: str) -> tuple[str, ...]:
+
+def assumptions_of(
+    provenance: Mapping[str, Any], weights: str, version: int = 2
+) -> tuple[str, ...]:
     """Return what must be true for a claim of this provenance to hold.
 
     Parameters
@@ -90,16 +213,54 @@ def assumptions_of(provenance: Mapping[str, Any], weights: str) -> tuple[str, ..
         How the certification sample came about, where the library knows.
     weights : str
         What the bound assumes of the weights.
+    version : int, default=2
+        The version of the format of which these are the texts.
     """
-    always = (text.format(weights=weights) for text in _ALWAYS)
-    chosen = _ONLY
-    if "look" in provenance:
-        delta = provenance.get("delta_of_all_looks")
-        chosen = _LOOK.format(look=provenance["look"], delta=delta)
-    texts = (*always, chosen, *_BY_ORIGIN.get(str(provenance.get("voters_from")), ()))
+    look, delta = provenance.get("look"), provenance.get("delta_of_all_looks")
+    texts: list[str | None] = [_DRAWN, _FIXED, weights]
+    texts += [_LOOK] if look is not None else [_NUMBER, _ONLY]
+    texts += _BY_ORIGIN.get(str(provenance.get("voters_from")), ())
+    if provenance.get("prior") == PRIOR_GIVEN:
+        texts.append(_PRIOR)
+    if "frozen_parts" in provenance:
+        texts.append(_FROZEN_PARTS)
     if "data_sha256" in provenance:
-        texts = (*texts, _FILE)
-    return (*texts, _UNLABELLED) if "unlabelled_samples" in provenance else texts
+        texts.append(_FILE)
+    if "unlabelled_samples" in provenance:
+        texts.append(_UNLABELLED)
+    if version == 1:
+        texts = [_IN_VERSION_1.get(str(text), text) for text in texts]
+    said = (text for text in texts if text is not None)
+    return tuple(text.format(look=look, delta=delta) if "{look}" in text else text for text in said)
+
+
+def check_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a provenance of Python's own numbers and texts, and refuse an impossible one.
+
+    Parameters
+    ----------
+    provenance : mapping
+        How the certification sample came about.
+    """
+    unknown = sorted(str(name) for name in set(provenance) - set(_KINDS))
+    if unknown:
+        raise ValueError(f"provenance must not have {', '.join(unknown)}.")
+    checked = {name: _KINDS[name](name, value) for name, value in provenance.items()}
+    origin = checked.get("voters_from")
+    known = set(_KINDS)
+    if origin == NEW_DATA:
+        known = {"voters_from", *DATA_KEYS}
+    elif origin != SPLIT:
+        known -= _OF_A_SPLIT if origin == FROZEN else _OF_A_SPLIT | _OF_A_FIT
+        if checked.get("prior") == PRIOR_LEARNED:
+            known.remove("prior")
+    misplaced = sorted(set(checked) - known)
+    if misplaced:
+        raise ValueError(
+            f"provenance must not have {misplaced[0]}={checked[misplaced[0]]!r} where voters_from "
+            f"is {origin!r}."
+        )
+    return checked
 
 
 def check_looks(provenance: Mapping[str, Any], delta: float) -> None:

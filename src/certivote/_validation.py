@@ -9,13 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 # Distributions are accepted when their sum is this close to 1, then normalised: the vote does not
 # depend on the scale of its weights.
 _SUM_TOLERANCE = 1e-6
-_EPS = 2.0**-52
+# Numbers that were divided by their sum add up to 1 up to half of this, however many they are.
+_NORMALISED = 2.0**-52
 # Beyond it a count is not exact as a float.
 _LARGEST_COUNT = 2**53
 
 
 def check_distribution(name: str, values: ArrayLike, n_voters: int) -> NDArray[np.float64]:
-    """Return `values` as a normalised distribution on the voters."""
+    """Return `values` as a distribution on the voters, normalised by their exact sum."""
+    refuse_mask(name, values)
     try:
         array = np.asarray(values)
     except ValueError as error:  # rows of different lengths
@@ -31,22 +33,18 @@ def check_distribution(name: str, values: ArrayLike, n_voters: int) -> NDArray[n
         raise ValueError(f"{name} must be finite, got {array[~np.isfinite(array)][0]}.")
     if np.any(array < 0):
         raise ValueError(f"{name} must be non-negative, got {array.min()}.")
-    total = float(array.sum())
+    total = math.fsum(array.tolist())
     if abs(total - 1.0) > _SUM_TOLERANCE:
         raise ValueError(f"{name} must sum to 1, got a sum of {total!r}.")
     # What has been normalised before stays as it is, to the last bit.
-    return array if abs(total - 1.0) <= n_voters * _EPS else array / total
+    return array if abs(total - 1.0) <= _NORMALISED else array / total
 
 
 def check_distributions(name: str, values: ArrayLike, n_voters: int) -> NDArray[np.float64]:
     """Return a table of normalised distributions on the voters, one in each row."""
-    given = np.asarray(values)
-    table = given.astype(np.float64) if given.dtype.kind in "biuf" else np.empty(0)
-    total = table.sum(axis=-1, keepdims=True) if table.shape[1:] == (n_voters,) else np.empty(0)
-    tolerance = n_voters * _EPS
-    if total.size and np.all((table >= 0.0) & (np.abs(total - 1.0) <= tolerance)):
-        return table
-    rows = [check_distribution(f"{name}[{i}]", row, n_voters) for i, row in enumerate(given)]
+    refuse_mask(name, values)
+    table = np.atleast_2d(np.asarray(values))
+    rows = [check_distribution(f"{name}[{i}]", row, n_voters) for i, row in enumerate(table)]
     return np.array(rows)
 
 
@@ -89,9 +87,13 @@ def check_positive(name: str, value: float, *, integer: bool = False) -> None:
 
 
 def refuse_mask(name: str, values: object) -> None:
-    """Refuse a masked array: numpy would silently use what is under the mask."""
+    """Refuse masked values, in lists of arrays too: numpy would use what is under the mask."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(f"{name} must not have masked values.")
+        raise ValueError(f"{name} must not have masked values, which are missing ones.")
+    if isinstance(values, list | tuple):
+        for value in values:
+            if isinstance(value, list | tuple | np.ma.MaskedArray):
+                refuse_mask(name, value)
 
 
 def check_number(name: str, value: object, low: float, high: float) -> float:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 from ._digests import votes_sha256
 from ._files import write_whole
 from ._formatting import format_confidence, format_up, printable
-from ._learned import refuse_learned
-from ._provenance import KEYS as PROVENANCE
-from ._provenance import assumptions_of, check_looks
+from ._labels import check_aligned, check_labels, check_votes
+from ._provenance import (
+    NEW_DATA,
+    PRIOR_GIVEN,
+    assumptions_of,
+    check_looks,
+    check_provenance,
+    check_sha256,
+)
 from ._validation import check_count, check_distribution, check_number, check_prior
 from ._version import __version__
 from .bounds import Bound, bound_at, get_bound, list_bounds
@@ -30,9 +36,12 @@ from .unlabelled import UnlabelledStatistics, join_unlabelled
 __all__ = ["Certificate", "CertificateError", "CertificateFormatError", "certify"]
 
 FORMAT = "certivote certificate"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+# What certificates of version 1 do not have.
+_SINCE_VERSION_2 = frozenset({"findings", "files"})
 
 _VACUOUS = "The certificate is vacuous: it says nothing about this vote."
+_DOUBT = "This was found, and the claim may be false if it is not explained:"
 # What of the evidence is shown with the claim.
 _FIGURES = {
     "gibbs_risk": "Gibbs risk",
@@ -45,6 +54,8 @@ _FIGURES = {
 # A certificate is recomputed on other machines: sums may differ by this much, not more.
 _RECOMPUTATION = 1e-12
 _MOMENT_TOLERANCE = 1e-9
+# A prior whose numbers differ by no more than this, relatively, is uniform.
+_UNIFORM = 1e-12
 
 
 class CertificateError(ValueError):
@@ -59,7 +70,9 @@ class CertificateFormatError(CertificateError):
 class Certificate:
     """A bound on the risk of a weighted majority vote, with what it takes to check it.
 
-    Make one with `certify`.
+    Make one with `certify`. What could not be read back from a file is refused with
+    `CertificateError`: there is no such certificate, in memory either. Two certificates are equal
+    if they would be written alike.
 
     Attributes
     ----------
@@ -75,7 +88,7 @@ class Certificate:
     kl : float
         The divergence of the weights from the prior.
     weights, prior : ndarray of shape (n_voters,)
-        The weights of the vote, and the prior.
+        The weights of the vote, and the prior: copies, which cannot be written to.
     evidence : dict
         What the bound is computed from, besides the weights and the prior.
     statistics_sha256 : str
@@ -86,6 +99,10 @@ class Certificate:
         How the certification sample came about, where the library knows: the split, its seed.
     certivote_version : str
         The version of the library that made it.
+    findings : tuple of str
+        What was found that throws doubt on the claim, in sentences.
+    files : dict of str to str
+        The SHA-256 of the files that were written with it, by their names.
     """
 
     risk_bound: float
@@ -101,6 +118,36 @@ class Certificate:
     votes_sha256: str | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
     certivote_version: str = field(default=__version__)
+    findings: tuple[str, ...] = ()
+    files: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be read back, and keep copies of what can be changed."""
+        self._check()
+
+    def _check(self) -> None:
+        try:
+            checked = _check_fields(vars(self))
+        except CertificateError:
+            raise
+        except (ValueError, OverflowError) as error:
+            raise CertificateError(str(error)) from error
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Check what was pickled like what is read from a file."""
+        Certificate.__init__(self, **(state if "findings" in state else _renew(state)))
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both would be written alike."""
+        if not isinstance(other, Certificate):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        """Return a number that equal certificates share."""
+        return hash((self.statistics_sha256, self.bound, self.risk_bound, self.n_samples))
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -150,11 +197,16 @@ class Certificate:
 
     def __str__(self) -> str:
         """Return the claim and the figures behind it."""
-        figures = (f"  {name:13} {printable(value)}" for name, value in self._summary())
-        lines = [self.claim, *figures]
-        if self.vacuous:
-            lines.insert(1, f"  {_VACUOUS}")
-        return "\n".join([*lines, "It assumes:", *(f"  - {text}" for text in self.assumptions)])
+        lines = [
+            self.claim,
+            *([f"  {_VACUOUS}"] if self.vacuous else []),
+            *([_DOUBT] if self.findings else []),
+            *(f"  - {printable(text)}" for text in self.findings),
+            *(f"  {name:13} {printable(value)}" for name, value in self._summary()),
+            "It assumes:",
+            *(f"  - {text}" for text in self.assumptions),
+        ]
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         """Return the main figures, the bound rounded up."""
@@ -172,11 +224,15 @@ class Certificate:
             f'{escape(name)}</th><td style="{cell}">{escape(value)}</td></tr>'
             for name, value in self._summary()
         )
-        assumptions = "".join(f"<li>{escape(text)}</li>" for text in self.assumptions)
+        assumptions, findings = (
+            "".join(f"<li>{escape(text)}</li>" for text in texts)
+            for texts in (self.assumptions, self.findings)
+        )
         return (
             '<div style="max-width: 45em">'
             f'<p style="font-size: 1.1em"><strong>{escape(self.claim)}</strong></p>'
             + (f"<p><strong>{_VACUOUS}</strong></p>" if self.vacuous else "")
+            + (f"<strong>{_DOUBT}<ul>{findings}</ul></strong>" if self.findings else "")
             + f'<table style="border: 0; color: inherit; font-size: inherit">{rows}</table>'
             f"<details><summary>It assumes</summary><ul>{assumptions}</ul></details></div>"
         )
@@ -205,6 +261,7 @@ class Certificate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain Python objects, as `to_json` writes them."""
+        self._check()  # a dictionary inside may have been changed
         return {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -223,6 +280,8 @@ class Certificate:
             "votes_sha256": self.votes_sha256,
             "provenance": dict(self.provenance),
             "assumptions": list(self.assumptions),
+            "findings": list(self.findings),
+            "files": dict(self.files),
         }
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -259,23 +318,28 @@ class Certificate:
                 f"format must be {FORMAT!r}, got {fields.get('format')!r}."
             )
         version = fields.get("format_version")
-        if version != FORMAT_VERSION or isinstance(version, bool):
+        if version not in (1, FORMAT_VERSION) or isinstance(version, bool):
             raise CertificateFormatError(
-                f"format_version must be {FORMAT_VERSION}, got {fields.get('format_version')!r}: "
-                "this certificate was written by another version of certivote."
+                f"format_version must be 1 or {FORMAT_VERSION}, got {version!r}: this certificate "
+                "was written by another version of certivote."
             )
-        missing = sorted(_FIELDS - set(fields))
+        names = _FIELDS - _SINCE_VERSION_2 if version == 1 else _FIELDS
+        missing = sorted(names - set(fields))
         if missing:
             raise CertificateFormatError(f"the certificate lacks {', '.join(missing)}.")
-        unknown = sorted(set(fields) - _FIELDS)
+        unknown = sorted(set(fields) - names)
         if unknown:
             raise CertificateError(f"the certificate has unknown fields: {', '.join(unknown)}.")
-        try:
-            certificate = _read_fields(fields)
-        except CertificateError:
-            raise
-        except (ValueError, OverflowError) as error:
-            raise CertificateError(str(error)) from error
+        own = {name: fields[name] for name in names & set(cls.__dataclass_fields__)}
+        certificate = cls(**(_renew(own) if version == 1 else own))
+        texts = assumptions_of(
+            fields["provenance"], certificate._bound().weights_assumption, int(version)
+        )
+        if fields["assumptions"] != list(texts):
+            raise CertificateError(
+                f"assumptions must be those of this provenance, {list(texts)!r}, got "
+                f"{fields['assumptions']!r}."
+            )
         if fields["claim"] != certificate.claim:
             raise CertificateError(
                 f"claim must say what the numbers say, {certificate.claim!r}, "
@@ -318,11 +382,14 @@ class Certificate:
     ) -> None:
         """Recompute the certificate, and raise `CertificateError` if it does not hold up.
 
+        What it assumes is not checked, and its `findings` stay what they are.
+
         Parameters
         ----------
         votes : array-like of shape (n_samples, n_voters), default=None
             The votes on the certification examples. Without them, or `statistics`, only the
             arithmetic is checked: KL from the weights and the prior, the bound from the evidence.
+            A certificate that is made up from beginning to end passes that.
         y : array-like of shape (n_samples,), default=None
             The true labels.
         statistics : VoteStatistics, default=None
@@ -330,6 +397,7 @@ class Certificate:
         unlabelled : array-like of shape (m_u, n_voters) or UnlabelledStatistics, default=None
             The votes on unlabelled examples, where the certificate used some.
         """
+        self._check()
         if (votes is None) != (y is None):
             raise ValueError("votes and y must be given together.")
         if votes is not None and statistics is not None:
@@ -342,7 +410,7 @@ class Certificate:
             raise ValueError(f"unlabelled was given, where there must be {what}.")
         self._verify_arithmetic()
         if votes is not None and y is not None:
-            votes = _as_table(votes)
+            votes, y = _as_table(votes, y)
             if self.votes_sha256 not in (None, votes_sha256(votes, y)):
                 raise CertificateError("the votes and labels are not those that were certified.")
             statistics = self._bound().count(votes, y, self.prior)
@@ -358,7 +426,7 @@ class Certificate:
         if isinstance(computed, str):
             wrong = claimed != computed
         else:
-            wrong = abs(claimed - computed) > tolerance * max(1.0, abs(computed))
+            wrong = not abs(claimed - computed) <= tolerance * max(1.0, abs(computed))
         if wrong:
             raise CertificateError(f"{name} is claimed to be {claimed!r}, but is {computed!r}.")
 
@@ -384,6 +452,9 @@ class Certificate:
         for name, value in computed.items():
             self._require(name, self.evidence[name], value, _MOMENT_TOLERANCE)
         self._require_bound(bound.from_evidence(computed, *vote))
+        for finding in statistics.findings:
+            if finding not in self.findings:
+                raise CertificateError(f"the certificate leaves out a finding: {finding}")
 
 
 _FIELDS = frozenset(
@@ -402,94 +473,171 @@ def _refuse_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _read_sha256(name: str, value: object) -> str:
-    if not isinstance(value, str) or len(value) != 64 or set(value) - set("0123456789abcdef"):
-        raise CertificateError(f"{name} must be 64 hexadecimal digits, got {value!r}.")
-    return value
+def _check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a certificate, each checked by itself and against the others.
 
-
-def _read_fields(fields: Mapping[str, Any]) -> Certificate:
-    """Return a certificate with every field checked by itself and against the others."""
-    for name in ("bound_parameters", "evidence", "provenance"):
-        if not isinstance(fields[name], dict):
+    Numbers are Python's own, so that a file gives them back; arrays and dictionaries are copies.
+    """
+    for name in ("bound_parameters", "evidence", "provenance", "files"):
+        if not isinstance(fields[name], Mapping):
             raise CertificateError(f"{name} must be an object, got {fields[name]!r}.")
-    unknown = sorted(set(fields["provenance"]) - PROVENANCE)
-    if unknown:
-        raise CertificateError(f"provenance must not have {', '.join(unknown)}.")
-    for name, value in fields["provenance"].items():
-        finite = not isinstance(value, float) or math.isfinite(value)
-        if not isinstance(value, str | int | float | None) or not finite:
-            raise CertificateError(f"provenance must hold texts and numbers, got {name}.")
-    if not isinstance(fields["certivote_version"], str):
-        raise CertificateError("certivote_version must be a text.")
-    if not isinstance(fields["bound"], str):
-        raise CertificateError(f"bound must be a text, got {fields['bound']!r}.")
-    if fields["bound"] not in list_bounds():
-        raise CertificateFormatError(
-            f"bound must be one of {', '.join(list_bounds())}, got {fields['bound']!r}."
-        )
-    bound_class = type(get_bound(fields["bound"]))
-    expected = set(bound_class().get_params(deep=False))
-    if set(fields["bound_parameters"]) != expected:
-        raise CertificateError(
-            f"bound_parameters must be {', '.join(sorted(expected))}, "
-            f"got {', '.join(sorted(fields['bound_parameters'])) or 'none'}."
-        )
-    bound = get_bound(fields["bound"], **fields["bound_parameters"])
-    check_looks(fields["provenance"], float(bound.delta))
-    expected_texts = list(assumptions_of(fields["provenance"], bound.weights_assumption))
-    if fields["assumptions"] != expected_texts:
-        raise CertificateError(
-            f"assumptions must be those of this provenance, {expected_texts!r}, got "
-            f"{fields['assumptions']!r}."
-        )
+    for name in ("certivote_version", "bound"):
+        if not isinstance(_plain(name, fields[name]), str):
+            raise CertificateError(f"{name} must be a text, got {fields[name]!r}.")
+    parameters = _plain_settings(fields["bound_parameters"])
+    bound = _check_bound(fields["bound"], parameters)
     n_voters = check_count("n_voters", fields["n_voters"])
     n_samples = check_count("n_samples", fields["n_samples"])
-    weights = check_distribution("weights", fields["weights"], n_voters)
-    prior = check_distribution("prior", fields["prior"], n_voters)
+    weights = _read_only(check_distribution("weights", fields["weights"], n_voters))
+    prior = _read_only(check_distribution("prior", fields["prior"], n_voters))
     check_prior(prior, n_voters, weights)
-    kl = check_number("kl", fields["kl"], 0.0, math.inf)
-    bound.from_evidence(fields["evidence"], weights, prior)
-    unlabelled = fields["provenance"].get("unlabelled_samples", 0)
-    if "unlabelled_samples" in fields["provenance"]:
-        check_count("unlabelled_samples", unlabelled)
-    for size in ("gibbs_size", "joint_size", "disagreement_size", "vote_size", "margin_size"):
-        expected_size = n_samples + (unlabelled if size == "disagreement_size" else 0)
-        if fields["evidence"].get(size, expected_size) != expected_size:
+    evidence = _plain("evidence", fields["evidence"])
+    bound.from_evidence(evidence, weights, prior)
+    provenance = check_provenance(_plain("provenance", fields["provenance"]))
+    check_looks(provenance, float(bound.delta))
+    _check_origin_of_prior(provenance, weights, prior)
+    _check_sizes(n_samples, evidence, provenance, bound)
+    votes = fields["votes_sha256"]
+    return {
+        "risk_bound": check_number("risk_bound", fields["risk_bound"], 0.0, 1.0),
+        "bound": str(fields["bound"]),
+        "bound_parameters": parameters,
+        "n_samples": n_samples,
+        "n_voters": n_voters,
+        "kl": check_number("kl", fields["kl"], 0.0, math.inf),
+        "weights": weights,
+        "prior": prior,
+        "evidence": evidence,
+        "statistics_sha256": check_sha256("statistics_sha256", fields["statistics_sha256"]),
+        "votes_sha256": votes if votes is None else check_sha256("votes_sha256", votes),
+        "provenance": provenance,
+        "certivote_version": str(fields["certivote_version"]),
+        "findings": _check_findings(fields["findings"]),
+        "files": {
+            name: check_sha256(f"the digest of {name!r} in files", digest)
+            for name, digest in _plain("files", fields["files"]).items()
+        },
+    }
+
+
+def _check_bound(name: str, parameters: dict[str, Any]) -> Bound:
+    """Return the bound of a certificate, which says all of its parameters."""
+    if name not in list_bounds():
+        raise CertificateFormatError(
+            f"bound must be one of {', '.join(list_bounds())}, got {name!r}."
+        )
+    expected = set(get_bound(name).get_params(deep=False))
+    if set(parameters) != expected:
+        raise CertificateError(
+            f"bound_parameters must be {', '.join(sorted(expected))}, "
+            f"got {', '.join(sorted(parameters)) or 'none'}."
+        )
+    return get_bound(name, **parameters)
+
+
+def _check_origin_of_prior(
+    provenance: Mapping[str, Any], weights: NDArray[np.float64], prior: NDArray[np.float64]
+) -> None:
+    """Refuse a prior of which nobody says where it came from."""
+    if provenance.get("voters_from") == NEW_DATA:
+        if not np.array_equal(weights, prior):
             raise CertificateError(
-                f"n_samples must be the {size} of the evidence, got {expected_size} and "
-                f"{fields['evidence'][size]}."
+                "prior must be the weights, where a fitted vote is certified on new data."
             )
-    votes_digest = fields["votes_sha256"]
-    return Certificate(
-        risk_bound=check_number("risk_bound", fields["risk_bound"], 0.0, 1.0),
-        bound=fields["bound"],
-        bound_parameters=dict(fields["bound_parameters"]),
-        n_samples=n_samples,
-        n_voters=n_voters,
-        kl=kl,
-        weights=weights,
-        prior=prior,
-        evidence=dict(fields["evidence"]),
-        statistics_sha256=_read_sha256("statistics_sha256", fields["statistics_sha256"]),
-        votes_sha256=None if votes_digest is None else _read_sha256("votes_sha256", votes_digest),
-        provenance=dict(fields["provenance"]),
-        certivote_version=fields["certivote_version"],
-    )
+    elif "prior" not in provenance and not _is_uniform(prior):
+        raise CertificateError(
+            "provenance must say where the prior came from, as it is not uniform: it has no "
+            "'prior'."
+        )
 
 
-def _as_table(votes: ArrayLike) -> ArrayLike:
-    """Return votes with one column per voter; predictions of one classifier are one column."""
-    return np.asarray(votes)[:, None] if np.ndim(votes) == 1 else votes
+def _check_sizes(
+    n_samples: int, evidence: Mapping[str, Any], provenance: Mapping[str, Any], bound: Bound
+) -> None:
+    """Refuse evidence of other examples than those of the certificate."""
+    unlabelled = provenance.get("unlabelled_samples", 0)
+    if unlabelled and not (bound.uses_unlabelled and "disagreement_size" in evidence):
+        raise CertificateError(
+            f"provenance must not have unlabelled_samples: the bound {bound.name!r} uses none."
+        )
+    for size in ("gibbs_size", "joint_size", "disagreement_size", "vote_size", "margin_size"):
+        expected = n_samples + (unlabelled if size == "disagreement_size" else 0)
+        if evidence.get(size, expected) != expected:
+            raise CertificateError(
+                f"n_samples must be the {size} of the evidence, got {expected} and "
+                f"{evidence[size]}."
+            )
 
 
-def _plain(value: Any) -> Any:
-    """Return a parameter as JSON knows it: whole and broken numbers alike, arrays as lists."""
-    if isinstance(value, np.ndarray):
+def _check_findings(findings: Any) -> tuple[str, ...]:
+    texts = _plain("findings", findings)
+    if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
+        raise CertificateError(f"findings must be a list of sentences, got {findings!r}.")
+    return tuple(texts)
+
+
+def _is_uniform(prior: NDArray[np.float64]) -> bool:
+    return bool(np.ptp(prior) <= _UNIFORM * prior.max())
+
+
+def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    own = array.copy()
+    own.setflags(write=False)
+    return own
+
+
+def _renew(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a certificate of version 1 as those of today's.
+
+    Version 1 did not say that a prior was given by the user. There was no other way to one that is
+    neither uniform nor learned.
+    """
+    provenance = fields["provenance"]
+    if isinstance(provenance, dict) and "prior" not in provenance:
+        prior = _plain("prior", fields["prior"])
+        given = provenance.get("voters_from") != NEW_DATA and isinstance(prior, list)
+        if given and not (prior and _is_uniform(check_distribution("prior", prior, len(prior)))):
+            provenance = {**provenance, "prior": PRIOR_GIVEN}
+    return {**fields, "provenance": provenance}
+
+
+def _as_table(votes: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return votes with one column per voter, where predictions of one are one, and the labels."""
+    check_aligned(votes=votes, y=y)
+    table = check_labels("votes", votes, ndim=None)
+    return check_votes(table[:, None] if table.ndim == 1 else table, y)
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return what JSON gives back as it was: texts, Python's own numbers, lists and objects."""
+    if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise CertificateError(f"{name} must have texts for names, got {value!r}.")
+        return {str(_plain(name, key)): _plain(name, item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return float(value) if isinstance(value, Real) else value
+        return [_plain(name, item) for item in value]
+    if isinstance(value, str):
+        value.encode("utf-8")  # half of a character cannot be written
+        return value
+    if value is None or isinstance(value, Integral):
+        return value
+    if isinstance(value, Real) and math.isfinite(value):
+        return float(value)
+    raise CertificateError(f"{name} must hold texts and finite numbers, got {value!r}.")
+
+
+def _plain_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a bound, whole and broken numbers alike."""
+
+    def as_floats(value: Any) -> Any:
+        if isinstance(value, list):
+            return [as_floats(item) for item in value]
+        return float(value) if isinstance(value, Integral) else value
+
+    plain = _plain("bound_parameters", parameters)
+    return {name: as_floats(value) for name, value in plain.items()}
 
 
 def certify(
@@ -522,7 +670,8 @@ def certify(
     delta : float, default=None
         The probability that the certificate may fail: 0.05 if None. A bound object has its own.
     prior : array-like of shape (n,), default=None
-        A distribution on the voters fixed without looking at these examples; uniform if None.
+        A distribution on the voters fixed without looking at these examples; uniform if None. The
+        certificate assumes that it was, and says that it was given.
     solver : str or Solver, default="lbfgs"
         How the weights are found.
     random_state : int, RandomState or None, default=0
@@ -563,7 +712,12 @@ def certify(
     >>> certify(votes, y, bound="seeger", unlabelled=more)
     Certificate(risk_bound≤0.2822, confidence=95%, bound='seeger', n_samples=2000, n_voters=50)
     """
-    single = not isinstance(votes, VoteStatistics) and np.ndim(votes) == 1
+    single = False
+    if not isinstance(votes, VoteStatistics):
+        if y is None:
+            raise ValueError("y must be the true labels of these votes, got None.")
+        single = check_labels("votes", votes, ndim=None).ndim == 1
+        votes, y = _as_table(votes, y)
     chosen = bound_at(("heldout" if single else "lacasse") if bound is None else bound, delta)
     chosen._check_parameters()
     if isinstance(votes, VoteStatistics):
@@ -571,36 +725,32 @@ def certify(
             raise ValueError("y must be None when votes are statistics, which know the errors.")
         statistics, digest = votes, None
     else:
-        if y is None:
-            raise ValueError("y must be the true labels of these votes, got None.")
-        votes = _as_table(votes)
+        assert y is not None
         statistics, digest = chosen.count(votes, y, prior), votes_sha256(votes, y)
+    joined = unlabelled is not None or statistics.unlabelled is not None
+    if joined and not chosen.uses_unlabelled:
+        users = (name for name in list_bounds() if get_bound(name).uses_unlabelled)
+        raise ValueError(
+            f"unlabelled votes are of use to the bounds {', '.join(users)}, which estimate the "
+            f"disagreement apart, got {chosen.name!r}."
+        )
     if unlabelled is not None:
-        if not chosen.uses_unlabelled:
-            users = (name for name in list_bounds() if get_bound(name).uses_unlabelled)
-            raise ValueError(
-                f"unlabelled votes are of use to the bounds {', '.join(users)}, which estimate the "
-                f"disagreement apart, got {chosen.name!r}."
-            )
         labelled = () if digest is None else (votes, y)
         statistics = join_unlabelled(statistics, unlabelled, *labelled)
     n = statistics.n_voters
-    for fixed in [] if prior is None else [check_prior(prior, n)]:
-        refuse_learned(statistics, "prior", fixed)
-    for fixed in chosen._candidates(check_prior(prior, n)):
-        refuse_learned(statistics, "a vote to test", fixed)
     if weights is None:
         q = minimize(chosen, statistics, prior, solver=solver, random_state=random_state).weights
     else:
         q = check_distribution("weights", weights, n)
     p = check_prior(prior, n, q)
     chosen.check_weights(q, p)
+    provenance: dict[str, Any] = {} if prior is None else {"prior": PRIOR_GIVEN}
+    if statistics.unlabelled is not None:
+        provenance["unlabelled_samples"] = statistics.unlabelled.n_samples
     return Certificate(
         risk_bound=min(1.0, chosen.value(statistics, q, p)),
         bound=chosen.name,
-        bound_parameters={
-            name: _plain(value) for name, value in chosen.get_params(deep=False).items()
-        },
+        bound_parameters=chosen.get_params(deep=False),
         n_samples=statistics.n_samples,
         n_voters=n,
         kl=kl_divergence(q, p),
@@ -609,7 +759,6 @@ def certify(
         evidence=chosen.evidence(statistics, q, p),
         statistics_sha256=statistics.sha256,
         votes_sha256=digest,
-        provenance={}
-        if statistics.unlabelled is None
-        else {"unlabelled_samples": statistics.unlabelled.n_samples},
+        provenance=provenance,
+        findings=statistics.findings,
     )

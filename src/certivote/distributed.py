@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from ._ballots import codes_of
+from ._labels import UNKNOWN, check_aligned, check_targets, codes_of
 from ._progress import progress_bar
 from ._threads import one_core
-from .classifiers.base import as_targets
 from .statistics import IncompleteStatisticsError, VoteStatistics
 
 __all__ = ["from_dask"]
@@ -23,6 +22,7 @@ _LOST = (
     "the cluster has lost what it was sent: every worker that had the voters is gone, or the work "
     "was cancelled. Count again."
 )
+_UNSEEN = "y has labels that this vote has never seen, on examples of the cluster."
 
 
 def from_dask(
@@ -176,29 +176,26 @@ class _Counting:
 
     def __call__(self, table: Any, labels: Any) -> VoteStatistics:
         labels = labels if self._label is None else table[self._label]
-        table, classes = self.check_names(table), None
+        check_aligned(data=table, y=labels)
+        table = self.check_names(table)
         if labels is not None:
-            labels = as_targets(labels)
+            labels = check_targets("y", labels)
+        findings: tuple[str, ...] = ()
         if self._voters is not None:
-            table = self._voters.votes(table, self._labels)
-            codes = codes_of(labels, self._labels)
-            classes = np.arange(len(self._labels))
-            unknown = codes < 0
-            if unknown.any():
+            if np.any(codes_of(labels, self._labels) == UNKNOWN):
                 import distributed
 
-                distributed.warn(
-                    f"y has labels that this vote has never seen, such as {labels[unknown][0]!r}: "
-                    f"it errs on these {np.count_nonzero(unknown)} examples of a partition."
-                )
-            labels = np.where(unknown, len(classes), codes)
+                findings = (_UNSEEN,)
+                distributed.warn(_UNSEEN)
+            ballots = self._voters.votes(table, self._labels)
+            table, labels = ballots.codes, ballots.truth(labels)
         elif self._function is not None:
             table = self._function(table)
         if labels is None:
-            return VoteStatistics.from_losses(np.asarray(table))
-        return VoteStatistics.from_votes(
-            np.asarray(table), labels, tested=self._tested, classes=classes
-        )
+            return VoteStatistics.from_losses(table)
+        statistics = VoteStatistics.from_votes(table, labels, tested=self._tested)
+        statistics.findings = findings
+        return statistics
 
 
 def _count(table: Any, labels: Any, counting: _Counting) -> VoteStatistics:

@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -238,6 +239,14 @@ def _claim(certificate: Certificate, details: Mapping[str, str]) -> str:
             '<p class="vacuous" role="note"><strong>This certificate is vacuous: it says nothing '
             "about this vote.</strong> Every vote errs with probability at most 1.</p>"
         )
+    if certificate.findings:
+        found = (f"<li>{_text(text)}</li>" for text in certificate.findings)
+        lines += [
+            '<div class="findings" role="note">\n<p><strong>This was found, and throws doubt on '
+            "the claim.</strong> Unless it can be explained, the claim may be false.</p>\n<ul>",
+            *found,
+            "</ul>\n</div>",
+        ]
     shown_details = ((_text(_label(name)), _text(value)) for name, value in details.items())
     return "\n".join([*lines, _definitions(shown_details, "details"), "</header>"])
 
@@ -376,20 +385,31 @@ def _verification(certificate: Certificate, details: Mapping[str, str]) -> str:
 
 certificate = Certificate.from_json({name!r})
 certificate.verify()          # the arithmetic
-certificate.verify(votes, y)  # everything"""
-    text = certificate.to_json()
+certificate.verify(votes, y)  # the votes and labels as well"""
+    # The digests of the files beside a certificate are none of this one's, which is inside of one.
+    text = replace(certificate, files={}).to_json()
     encoded = base64.b64encode(text.encode("utf-8", "backslashreplace")).decode("ascii")
     return f"""<section>
 <h2>How to verify it</h2>
-<p>The arithmetic, from the certificate alone: KL from the weights and the prior, and the bound from
-its evidence. It was verified when this page was written; to do it again:</p>
+<h3>From the certificate alone</h3>
 <pre>{_text(command)}</pre>
-<p>Everything, with the model and the certification data: the votes are taken and counted again, and
-must be those that were certified.</p>
+<ul>
+<li>Checked: the arithmetic, which is KL from the weights and the prior, and the bound from its
+evidence. It was right when this page was written.</li>
+<li>Not checked: votes, labels and voters. A certificate that is made up from beginning to end
+passes.</li>
+</ul>
+<h3>With the model and the data</h3>
 <pre>{_text(whole)}</pre>
-<p>The same in Python, where <code>votes</code> are the labels that the voters predict for the
-certification examples and <code>y</code> the true ones. An error says that the certificate does not
-hold up.</p>
+<ul>
+<li>Checked: the votes are taken and counted again, and must be those that were certified; so must
+the split, and a prior that was not given by the user.</li>
+<li>Not checked: what must be true for the claim, as listed above: what the voters were trained on,
+how the examples were drawn, and that a prior given by the user was fixed in advance.</li>
+</ul>
+<h3>In Python</h3>
+<p><code>votes</code> are the labels that the voters predict for the certification examples, and
+<code>y</code> the true ones. An error says that the certificate does not hold up.</p>
 <pre>{_text(lines)}</pre>
 <p>The certificate itself is in the file of this page, with all weights and numbers in full.</p>
 <div class="screen">

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._ballots import TIE, UNKNOWN, FixedVotes, check_comparable, codes_of, count_vote_errors
 from ._bits import prefer_bits, rows_sha256
 from ._counting import Counter
+from ._labels import check_votes
 from ._mapped import pieces
 from ._packed import erring_weight, tables_of, transposed_product
 from ._progress import progress_bar
@@ -26,8 +26,8 @@ from ._validation import (
     check_distribution,
     check_distributions,
     check_number,
-    refuse_mask,
 )
+from .voting import TIE, FixedVotes, count_vote_errors
 
 if TYPE_CHECKING:
     from .unlabelled import UnlabelledStatistics
@@ -37,8 +37,6 @@ __all__ = [
     "Moments",
     "VoteStatistics",
     "as_counts",
-    "as_labels",
-    "losses_of_votes",
 ]
 
 # By how much rounding may break an identity between moments.
@@ -46,6 +44,10 @@ _INCONSISTENCY = 1e-9
 # Two samples of this size hardly have the same counts by chance.
 SUSPICIOUS_SAMPLE = 1000
 _ROWS_PER_PRODUCT, _LOSSES_PER_PRODUCT = 16_384, 2**25
+_MERGED_TWICE = (
+    "Statistics with the very same counts were merged: if they are of the same examples, each "
+    "counts twice, and a certificate from the result is not valid."
+)
 # What a file of them is called, and the arrays that it may hold.
 _KIND = "statistics"
 _LAYOUT = {
@@ -58,6 +60,7 @@ _LAYOUT = {
     "tested_errors": ("<i8", 1),
     "unlabelled_samples": ("<i8", 0),
     "disagreements": ("<i8", 2),
+    "findings": ("<U", 1),
 }
 # What goes together, if one of it is there.
 _TOGETHER = (("tested_weights", "tested_errors"), ("unlabelled_samples", "disagreements"))
@@ -225,6 +228,8 @@ class VoteStatistics:
         The errors of votes whose weights were fixed before the sample, counted from votes.
     unlabelled : UnlabelledStatistics or None
         The disagreements of these voters on more examples, as `with_unlabelled` joins them.
+    findings : tuple of str
+        What throws doubt on a certificate from them, such as a sample that was merged with itself.
 
     Examples
     --------
@@ -251,9 +256,10 @@ class VoteStatistics:
     ) -> None:
         self.n_samples = check_count("n_samples", n_samples)
         self.errors = as_counts("errors", errors, ndim=1)
-        self.rows = self._bits = rows
+        self.rows = self._bits = rows = _read_only(rows)
         self.tested: FixedVotes | None = None
         self.unlabelled: UnlabelledStatistics | None = None
+        self.findings: tuple[str, ...] = ()
         if self.errors.size < 1:
             raise ValueError("errors must count at least one voter, got none.")
         if tandem is not None:
@@ -326,7 +332,6 @@ class VoteStatistics:
         keep_rows: bool = False,
         *,
         tested: ArrayLike | None = None,
-        classes: ArrayLike | None = None,
     ) -> "VoteStatistics":
         """Count the errors of predicted labels.
 
@@ -339,27 +344,19 @@ class VoteStatistics:
         keep_rows : bool, default=False
             Keep the losses too, bit-packed.
         tested : array-like of shape (M, n), default=None
-            The weights of votes whose own errors are counted too, as `vote_errors` returns them.
-        classes : array-like, default=None
-            The labels that such a vote can predict; those of `votes` and `y` if None. A tie goes to
-            the first in sorted order, and a voter that predicts any other label has no say.
+            The weights of votes whose own errors are counted too, as `vote_errors` returns them:
+            such a vote predicts the label with the largest share, the first in sorted order on a
+            tie.
 
         Returns
         -------
         VoteStatistics
             The counts.
         """
-        if classes is not None:
-            # A label that is none of the classes is wrong, whoever names it.
-            known = np.unique(np.asarray(classes))
-            votes = codes_of(as_labels("votes", votes, ndim=2), known)
-            y = codes_of(as_labels("y", y, ndim=1), known)
-            y = np.where(y == UNKNOWN, UNKNOWN - 1, y)
-            classes = np.arange(known.size)
-        statistics = cls._count(losses_of_votes(votes, y), keep_rows, reused=False)
+        labels = check_votes(votes, y)
+        statistics = cls._count(_losses(*labels), keep_rows, reused=False)
         if tested is not None:
-            labels = as_labels("votes", votes, ndim=2), as_labels("y", y, ndim=1)
-            statistics.tested = count_vote_errors(*labels, tested, classes)
+            statistics.tested = count_vote_errors(*labels, tested)
         return statistics
 
     @classmethod
@@ -444,6 +441,8 @@ class VoteStatistics:
         keep_rows: bool,
     ) -> "VoteStatistics":
         """Return statistics whose rows need no check, as the counts were made from them."""
+        if rows is not None:
+            rows.flags.writeable = False
         if tandem is not None:
             statistics = cls(n_samples, np.diagonal(tandem), tandem)
         else:
@@ -479,23 +478,15 @@ class VoteStatistics:
         """Return the statistics of both samples; what only one has besides counts is left out."""
         if not isinstance(other, VoteStatistics):
             return NotImplemented
-        if other is self:
-            warnings.warn(
-                "statistics are merged with themselves: every example counts twice, and a "
-                "certificate from the result is not valid.",
-                stacklevel=2,
-            )
-        elif self.n_samples >= SUSPICIOUS_SAMPLE and self == other:
-            warnings.warn(
-                "statistics with the very same counts are merged: if they are the same sample, "
-                "every example counts twice, and a certificate from the result is not valid.",
-                stacklevel=2,
-            )
         if self.n_voters != other.n_voters:
             raise ValueError(
                 "statistics can only be merged for the same voters, got "
                 f"{self.n_voters} and {other.n_voters} voters."
             )
+        findings = [*self.findings, *other.findings]
+        if other is self or (self.n_samples >= SUSPICIOUS_SAMPLE and self == other):
+            findings.append(_MERGED_TWICE)
+            warnings.warn(_MERGED_TWICE, stacklevel=2)
         m, n = self.n_samples + other.n_samples, self.n_voters
         rows, bits = _stack(self.rows, other.rows), None
         if prefer_bits(m, n):
@@ -508,6 +499,7 @@ class VoteStatistics:
         for unlabelled in (self.unlabelled, other.unlabelled):
             if unlabelled is not None:
                 both = both.with_unlabelled(unlabelled)
+        both.findings = tuple(dict.fromkeys([*findings, *both.findings]))
         return both
 
     def with_unlabelled(self, unlabelled: "UnlabelledStatistics") -> "VoteStatistics":
@@ -531,6 +523,7 @@ class VoteStatistics:
         joined = copy.copy(self)
         vars(joined).pop("sha256", None)
         joined.unlabelled = unlabelled if self.unlabelled is None else self.unlabelled + unlabelled
+        joined.findings = tuple(dict.fromkeys([*self.findings, *joined.unlabelled.findings]))
         return joined
 
     def __radd__(self, other: object) -> "VoteStatistics":
@@ -610,6 +603,7 @@ class VoteStatistics:
 
             size, counts = int(arrays["unlabelled_samples"]), arrays["disagreements"]
             statistics = statistics.with_unlabelled(UnlabelledStatistics(size, counts))
+        statistics.findings = tuple(arrays.get("findings", np.empty(0, dtype=str)).tolist())
         return statistics
 
     def _check_tested(self, tested: FixedVotes) -> None:
@@ -653,7 +647,9 @@ class VoteStatistics:
 
     def _coarse_errors(self, q: NDArray[np.float64]) -> int:
         """Return on how many examples the erring voters weigh at least one half."""
-        return int(np.count_nonzero(self.erring_weight(q) >= 0.5 - TIE))
+        # Up to what a tie leaves open, and the rounding of sums of n weights.
+        half = 0.5 - TIE - self.n_voters * np.finfo(np.float64).eps
+        return int(np.count_nonzero(self.erring_weight(q) >= half))
 
     def _arrays(self) -> dict[str, Any]:
         """Return all that makes these statistics again."""
@@ -661,6 +657,8 @@ class VoteStatistics:
         if self.unlabelled is not None:
             arrays["unlabelled_samples"] = self.unlabelled.n_samples
             arrays["disagreements"] = self.unlabelled.disagreements
+        if self.findings:
+            arrays["findings"] = np.array(self.findings)
         if self.tested is not None:
             arrays |= {"tested_weights": self.tested.weights, "tested_errors": self.tested.errors}
         if self._bits is not None:
@@ -832,6 +830,14 @@ def _total(chunks: object) -> int | None:
     return getattr(chunks, "n_samples", None)
 
 
+def _read_only(rows: NDArray[np.uint8] | None) -> NDArray[np.uint8] | None:
+    """Return rows that nobody can write to; a copy of those that somebody could."""
+    if rows is not None and (rows.flags.writeable or not rows.flags.owndata):
+        rows = rows.copy()
+        rows.flags.writeable = False
+    return rows
+
+
 def as_counts(name: str, values: ArrayLike, ndim: int) -> NDArray[np.int64]:
     """Return counts as a read-only array of integers.
 
@@ -855,57 +861,8 @@ def as_counts(name: str, values: ArrayLike, ndim: int) -> NDArray[np.int64]:
     return counts
 
 
-def as_labels(name: str, labels: ArrayLike, ndim: int) -> NDArray[np.generic]:
-    """Return labels as an array, and refuse missing ones.
-
-    Parameters
-    ----------
-    name : str
-        How to call them in an error.
-    labels : array-like
-        Labels of any type.
-    ndim : int
-        The number of dimensions that they must have.
-    """
-    refuse_mask(name, labels)
-    array = np.asarray(labels)
-    if array.ndim != ndim:
-        raise ValueError(f"{name} must have {ndim} dimension(s), got shape {array.shape}.")
-    if array.size == 0:
-        raise ValueError(f"{name} must not be empty, got shape {array.shape}.")
-    # From a list of texts numpy would make texts of NaN and None.
-    listed = isinstance(labels, list | tuple) and array.dtype.kind in "US"
-    given = np.asarray(labels, dtype=object) if listed else array
-    try:
-        missing = given.dtype.kind in "fcmMO" and bool(np.any(given != given))
-    except TypeError:  # pandas.NA compares as neither true nor false
-        missing = True
-    if missing or (given.dtype.kind == "O" and any(label is None for label in given.flat)):
-        raise ValueError(f"{name} must not have missing labels (NaN or None).")
-    return array
-
-
-def losses_of_votes(votes: ArrayLike, y: ArrayLike) -> Iterator[NDArray[np.bool_]]:
-    """Yield where votes differ from the true labels, a few rows at a time.
-
-    Parameters
-    ----------
-    votes : array-like of shape (m, n)
-        Predicted labels.
-    y : array-like of shape (m,)
-        True labels.
-    """
-    votes, y = as_labels("votes", votes, ndim=2), as_labels("y", y, ndim=1)
-    if len(votes) != len(y):
-        raise ValueError(
-            f"votes and y must have the same number of rows, got {len(votes)} and {len(y)}."
-        )
-    kinds = {"number" if array.dtype.kind in "biufc" else array.dtype.kind for array in (votes, y)}
-    if len(kinds) > 1 and "O" not in kinds:
-        raise ValueError(
-            f"votes and y must hold labels of one kind, got {votes.dtype} and {y.dtype}."
-        )
-    check_comparable(votes=votes, y=y)
+def _losses(votes: NDArray[Any], y: NDArray[Any]) -> Iterator[NDArray[np.bool_]]:
+    """Yield where votes differ from the true labels, a few rows at a time."""
     step = max(1, min(_ROWS_PER_PRODUCT, _LOSSES_PER_PRODUCT // votes.shape[1]))
     for start in range(0, len(y), step):
         stop = start + step

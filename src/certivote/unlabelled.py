@@ -11,12 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._counting import Counter
+from ._labels import check_labels
 from ._validation import check_count
-from .statistics import SUSPICIOUS_SAMPLE, Moments, VoteStatistics, as_counts, as_labels
+from .statistics import SUSPICIOUS_SAMPLE, Moments, VoteStatistics, as_counts
 
 __all__ = ["UnlabelledStatistics", "join_unlabelled"]
 
 _VALUES_PER_CHUNK = 2**25
+_MERGED_TWICE = (
+    "Unlabelled statistics with the very same counts were merged: if they are of the same "
+    "examples, each counts twice, and a certificate from the result is not valid."
+)
 
 
 class UnlabelledStatistics:
@@ -34,6 +39,11 @@ class UnlabelledStatistics:
         The number of examples on which the two voters of a pair predict different labels.
     classes : tuple, default=()
         The labels that were predicted, at most two; none if they are not known.
+
+    Attributes
+    ----------
+    findings : tuple of str
+        What throws doubt on a certificate from them.
 
     Examples
     --------
@@ -54,6 +64,7 @@ class UnlabelledStatistics:
         self.n_samples = check_count("n_samples", n_samples)
         self.disagreements = as_counts("disagreements", disagreements, ndim=2)
         self.classes = classes
+        self.findings: tuple[str, ...] = ()
         n = len(self.disagreements)
         if n < 1 or self.disagreements.shape != (n, n):
             raise ValueError(
@@ -100,7 +111,7 @@ class UnlabelledStatistics:
         with Counter(table=True) as counter:
             for number, chunk in enumerate(chunks):
                 name = f"unlabelled (chunk {number})" if number else "unlabelled"
-                votes = as_labels(name, chunk, ndim=2)
+                votes = check_labels(name, chunk, ndim=2)
                 step = max(1, _VALUES_PER_CHUNK // votes.shape[1])
                 for start in range(0, len(votes), step):
                     block = votes[start : start + step]
@@ -127,18 +138,18 @@ class UnlabelledStatistics:
                 "unlabelled statistics can only be merged for the same voters, got "
                 f"{self.n_voters} and {other.n_voters} voters."
             )
+        findings = [*self.findings, *other.findings]
         if other is self or (self.n_samples >= SUSPICIOUS_SAMPLE and self == other):
-            warnings.warn(
-                "unlabelled statistics with the very same counts are merged: if they are the same "
-                "examples, each counts twice, and a certificate from the result is not valid.",
-                stacklevel=2,
-            )
+            findings.append(_MERGED_TWICE)
+            warnings.warn(_MERGED_TWICE, stacklevel=2)
         classes = self.classes
         for label in other.classes:
             classes = _add_labels(classes, np.array([label]))
-        return UnlabelledStatistics(
+        both = UnlabelledStatistics(
             self.n_samples + other.n_samples, self.disagreements + other.disagreements, classes
         )
+        both.findings = tuple(dict.fromkeys(findings))
+        return both
 
     def __radd__(self, other: object) -> "UnlabelledStatistics":
         """Let ``sum(shards)`` work."""
@@ -212,7 +223,7 @@ def join_unlabelled(
     classes = unlabelled.classes
     for name, labels, ndim in (("votes", votes, 2), ("y", y, 1)):
         if labels is not None:
-            classes = _add_labels(classes, as_labels(name, labels, ndim))
+            classes = _add_labels(classes, check_labels(name, labels, ndim))
     return statistics.with_unlabelled(unlabelled)
 
 

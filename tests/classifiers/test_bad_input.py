@@ -95,7 +95,7 @@ def test_a_class_that_part_a_never_saw_warns_and_counts_as_errors(data):
         unseen = all("rare" not in member.classes_ for member in vote.voters_)
         met.add(unseen)
         assert texts == (
-            ["part B has examples of 'rare', which part A has not: the voters err on all of them."]
+            ["Part B has examples of 'rare', which part A has not: the voters err on all of them."]
             if unseen
             else []
         )

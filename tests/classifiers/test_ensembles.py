@@ -112,7 +112,7 @@ def test_frozen_ensemble_votes_as_its_members(ensemble, members, names, three):
     assert np.all(np.mean(by_hand == names[y_new][:, None], axis=0) > 0.4)
     vote = MajorityVoteClassifier(voters=FrozenEstimator(fitted), random_state=0)
     vote.fit(X, names[y])
-    codes = vote.voters_.votes(X_new, vote.classes_)
+    codes = vote.voters_.votes(X_new, vote.classes_).codes
     assert np.array_equal(vote.classes_, names)
     assert np.array_equal(names[codes], by_hand)
     assert len(vote.voters_) == vote.weights_.size == by_hand.shape[1]
@@ -132,7 +132,7 @@ def test_members_of_stacking_that_its_owner_fitted_predict_labels(names, data):
     stacking = StackingClassifier(members, cv="prefit").fit(X, names[y])
     vote = MajorityVoteClassifier(voters=FrozenEstimator(stacking)).fit(X_new, names[y_new])
     by_hand = np.stack([member.predict(X_new) for _, member in members], axis=1)
-    assert np.array_equal(names[vote.voters_.votes(X_new, names)], by_hand)
+    assert np.array_equal(names[vote.voters_.votes(X_new, names).codes], by_hand)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_frozen_members_of_voting_predict_labels(wrap, data):
     voting = VotingClassifier([("frozen", wrap(tree)), ("bayes", GaussianNB())])
     voting.fit(X, names[y])
     vote = MajorityVoteClassifier(voters=FrozenEstimator(voting)).fit(X_new, names[y_new])
-    codes = vote.voters_.votes(X_new, names)
+    codes = vote.voters_.votes(X_new, names).codes
     assert np.array_equal(names[codes[:, 0]], tree.predict(X_new))
     assert np.array_equal(codes[:, 1], voting.estimators_[1].predict(X_new))
 
@@ -157,7 +157,7 @@ def test_pipeline_of_frozen_steps_is_frozen(data):
     vote = MajorityVoteClassifier(voters=steps).fit(X_new, y_new)
     assert vote.certificate_.n_samples == len(y_new)
     by_hand = np.stack(members_of_pipeline(pipeline, X_new), axis=1)
-    assert np.array_equal(vote.voters_.votes(X_new, vote.classes_), by_hand)
+    assert np.array_equal(vote.voters_.votes(X_new, vote.classes_).codes, by_hand)
 
 
 def test_search_and_forest_inside_are_trained_on_part_a_only(data):

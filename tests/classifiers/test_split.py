@@ -172,14 +172,11 @@ def test_frozen_voters_leave_all_data_to_certify(kind, data, small, frozen_trees
     assert "search around this classifier" in str(vote.certificate_)
 
 
-def test_a_list_of_frozen_and_unfitted_voters_is_split(data, frozen_trees):
+def test_a_list_of_frozen_and_unfitted_voters_is_refused(data, frozen_trees):
     X, y, X_new, y_new = data
-    frozen = frozen_trees(X, y, 1)
-    vote = MajorityVoteClassifier(voters=[*frozen, GaussianNB()], random_state=0)
-    vote.fit(X_new, y_new)
-    assert vote.certificate_.n_samples == 150
-    assert vote.voters_[0] is frozen[0]
-    assert vote.voters_[1].class_count_.sum() == 150
+    voters = [*frozen_trees(X, y, 1), GaussianNB()]
+    with pytest.raises(ValueError, match="voters must be all frozen or all to be trained"):
+        MajorityVoteClassifier(voters=voters, random_state=0).fit(X_new, y_new)
 
 
 def test_preprocessing_inside_sees_part_a_only():

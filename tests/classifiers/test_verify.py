@@ -1,5 +1,6 @@
 """A vote checks a certificate against its data."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -111,19 +112,83 @@ def test_the_optimisation_and_the_times_are_kept(vote):
         {"seed": 4},
         {"certify_size": 0.9},
         {"voter_samples": 10},
-        {"voters_from": "frozen, trained elsewhere"},
-        {"voters_from": "somewhere"},
+        {"frozen_parts": 2},
+        {"prior": "given by the user"},
+        {"prior": "learned on part A"},
+        {"look": 1, "delta_of_all_looks": 0.1},
+        {"added_samples": 10},
+        {"data": "audited.csv"},
+        {"data": "audited.csv", "data_sha256": "0" * 64, "target": "y"},
+        {"dropped": "[]"},
+        {"categorical": '["x"]'},
     ],
+    ids=str,
 )
-def test_another_split_is_found(change, vote, data):
+def test_a_provenance_that_the_vote_does_not_know_is_found(change, vote, data):
+    """Each would pass the arithmetic, and change what the certificate says it assumes."""
     claimed = replace(vote.certificate_, provenance={**vote.certificate_.provenance, **change})
+    claimed.verify()
     with pytest.raises(CertificateError, match="is claimed to be"):
         vote.verify(*data, certificate=claimed)
 
 
+@pytest.mark.parametrize("name", ["seed", "certify_size", "voter_samples", "voters_from"])
+def test_a_provenance_that_says_less_than_the_vote_knows_is_found(name, vote, data):
+    less = {key: value for key, value in vote.certificate_.provenance.items() if key != name}
+    if name == "voters_from":
+        less = {}
+    claimed = replace(vote.certificate_, provenance=less)
+    with pytest.raises(CertificateError, match="is claimed to be None, but is"):
+        vote.verify(*data, certificate=claimed)
+
+
+def test_another_origin_is_found(vote, data):
+    claimed = replace(vote.certificate_, provenance={"voters_from": "frozen, trained elsewhere"})
+    with pytest.raises(CertificateError, match="is claimed to be"):
+        vote.verify(*data, certificate=claimed)
+    with pytest.raises(CertificateError, match="voters_from must be one of"):
+        replace(vote.certificate_, provenance={"voters_from": "somewhere"})
+
+
+def test_a_certificate_on_new_data_says_nothing_of_the_fit(vote):
+    X, y = make_classification(200, 6, n_informative=4, flip_y=0.1, random_state=1)
+    certificate = vote.certify(X, y)
+    assert certificate.provenance == {"voters_from": "a fitted vote, certified on new data"}
+    described = replace(certificate, provenance={**certificate.provenance, "data": "new.csv"})
+    vote.verify(X, y, certificate=described)
+    for name, value in {**vote.certificate_.provenance, "prior": "given by the user"}.items():
+        if name != "voters_from":
+            with pytest.raises(CertificateError, match=f"must not have {name}="):
+                replace(certificate, provenance={**certificate.provenance, name: value})
+
+
+def test_what_was_found_at_the_fit_must_be_said(vote, data):
+    doubtful = copy(vote)
+    doubtful.certificate_ = replace(vote.certificate_, findings=("Rows were copied.",))
+    doubtful.verify(*data)
+    doubtful.verify(*data, certificate=replace(doubtful.certificate_, files={"a": "0" * 64}))
+    with pytest.raises(CertificateError, match=r"leaves out a finding: Rows were copied\."):
+        doubtful.verify(*data, certificate=vote.certificate_)
+
+
+def test_a_certificate_that_was_changed_in_memory_is_found(vote, data):
+    changed = replace(vote.certificate_)
+    changed.provenance["audit"] = "passed"
+    with pytest.raises(CertificateError, match="provenance must not have audit"):
+        vote.verify(*data, certificate=changed)
+
+
+def test_weights_are_compared_on_one_scale(vote, data):
+    """Weights of the same vote whose sum is a little off are the same weights."""
+    scaled = copy(vote)
+    scaled.weights_ = vote.weights_ * (1 + 1e-9)
+    scaled.certificate_ = replace(vote.certificate_, weights=scaled.weights_)
+    scaled.verify(*data)
+
+
 def test_training_rows_do_not_pass_for_new_data(vote, data):
     X, y = data
-    votes = vote.voters_.votes(X, vote.classes_)
+    votes = vote.voters_.votes(X, vote.classes_).codes
     free = certify(VoteStatistics.from_votes(votes, y), weights=vote.weights_, prior=vote.weights_)
     origin = {"voters_from": "a fitted vote, certified on new data"}
     claimed = replace(free, provenance=origin)
@@ -134,15 +199,17 @@ def test_training_rows_do_not_pass_for_new_data(vote, data):
 
 
 def test_another_prior_is_found(vote, data):
-    with pytest.raises(ValueError, match="prior must be fixed without looking"):
-        certify(vote.statistics_, weights=vote.weights_, prior=vote.weights_)
     honest = vote.certificate_
     bound = get_bound(honest.bound, **honest.bound_parameters)
     free = bound.from_evidence(honest.evidence, honest.weights, honest.weights)
-    claimed = replace(honest, prior=honest.weights, kl=0.0, risk_bound=free)
+    claim = {"prior": honest.weights, "kl": 0.0, "risk_bound": free}
+    with pytest.raises(CertificateError, match="must say where the prior came from"):
+        replace(honest, **claim)
+    origin = {**honest.provenance, "prior": "given by the user"}
+    claimed = replace(honest, **claim, provenance=origin)
     claimed.verify(statistics=vote.statistics_)
     assert claimed.risk_bound < vote.certificate_.risk_bound
-    with pytest.raises(CertificateError, match="prior"):
+    with pytest.raises(CertificateError, match="prior is claimed to be"):
         vote.verify(*data, certificate=claimed)
 
 
@@ -168,19 +235,30 @@ def test_a_prior_that_a_model_only_claims_is_found(prior, data):
     bound = get_bound(honest.bound, **honest.bound_parameters)
     free = bound.from_evidence(honest.evidence, honest.weights, honest.weights)
     vote._prior = honest.weights
-    vote.certificate_ = replace(honest, prior=honest.weights, kl=0.0, risk_bound=free)
+    if prior != "learned":
+        vote._provenance["prior"] = "given by the user"
+    vote.certificate_ = replace(
+        honest,
+        prior=honest.weights,
+        kl=0.0,
+        risk_bound=free,
+        provenance=dict(vote._provenance),
+    )
     assert free < honest.risk_bound
     with pytest.raises(CertificateError, match="prior of the certificate"):
         vote.verify(*data)
 
 
-def test_a_prior_of_the_user_is_the_one_that_counts(data):
+def test_a_prior_of_the_user_is_the_one_of_the_fit(data):
     prior = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
     vote = MajorityVoteClassifier(n_voters=6, prior=prior, random_state=0).fit(*data)
+    prior[:] = 1 / 6
     vote.verify(*data)
-    vote.prior = np.full(6, 1 / 6)
+    assert vote.certificate_.provenance["prior"] == "given by the user"
+    assert any("prior was given by the user" in text for text in vote.certificate_.assumptions)
+    uniform = replace(vote.certificate_, prior=np.full(6, 1 / 6))
     with pytest.raises(CertificateError, match="prior of the certificate"):
-        vote.verify(*data)
+        vote.verify(*data, uniform)
 
 
 def test_another_bound_than_that_of_the_fit_is_found(data):
@@ -189,7 +267,7 @@ def test_another_bound_than_that_of_the_fit_is_found(data):
     honest, weights = vote.certificate_, vote.weights_
     bound = get_bound("heldout", candidates=[weights.tolist()])
     X, y = (part[vote_rows(vote, len(data[1]))] for part in data)
-    statistics = vote._statistics_of(X, y, bound, None)
+    statistics = vote._statistics_of(vote._votes(X), y, bound, None)
     evidence = bound.evidence(statistics, weights)
     forged = replace(
         honest,

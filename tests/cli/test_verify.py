@@ -1,12 +1,14 @@
-"""``certivote verify``: 0 if a certificate holds up, 1 if it does not, 2 if it is none."""
+"""``certivote verify``: 0 if what was checked is right, 1 if not, 2 if it is no certificate."""
 
 import copy
 import json
+from dataclasses import replace
 
 import joblib
 import numpy as np
 import pytest
 
+from certivote import Certificate, MajorityVoteClassifier
 from certivote.bounds import get_bound
 
 
@@ -33,18 +35,33 @@ def tampered(certified, tmp_path, round_up):
 # --- those that hold up --------------------------------------------------------------------------
 
 
-def test_a_good_certificate_holds_up(run, certified, tmp_path):
+ARITHMETIC = "The arithmetic is right. Votes, labels and voters were not checked."
+
+
+def test_the_arithmetic_of_a_good_certificate_is_right(run, certified, tmp_path):
     done = run("verify", certified.certificate_path, cwd=tmp_path)
-    assert "The certificate holds up" in done.stdout
-    assert certified.stdout.splitlines()[0] in done.stdout
-    assert "--model" in done.stdout  # what has not been checked
+    lines = done.stdout.splitlines()
+    assert ARITHMETIC in lines
+    assert "holds up" not in done.stdout
+    assert "It claims: " + certified.stdout.splitlines()[0] in lines
+    assert sum(line.startswith("checked: ") for line in lines) == 1
+    left = [line for line in lines if line.startswith("not checked: ")]
+    assert "--model" in left[0]
+    assert "voters" in left[1]
     assert done.stderr == ""
 
 
 def test_a_good_certificate_holds_up_with_model_and_data(invoke, certified, tmp_path):
     everything = ("--model", certified.model_path, "--data", certified.data)
     done = invoke("verify", certified.certificate_path, *everything, cwd=tmp_path)
-    assert done.stdout.count("checked: ") == 2
+    lines = done.stdout.splitlines()
+    assert "The certificate holds up, if what it assumes is true." in lines
+    assert sum(line.startswith("checked: ") for line in lines) == 3
+    assert "checked: the prior: it is uniform" in lines
+    left = [line for line in lines if line.startswith("not checked: ")]
+    assert left == ["not checked: that the voters were trained on part A only"]
+    assumed = lines[lines.index("It assumes:") + 1 :]
+    assert assumed == [f"  - {text}" for text in certified.certificate["assumptions"]]
     assert done.stderr.startswith("note: ")
     assert "runs code" in done.stderr
 
@@ -65,8 +82,19 @@ def test_quiet_and_json(invoke, certified, tampered, tmp_path):
     assert (done.stdout, done.stderr) == ("", "")
     done = invoke("verify", certified.certificate_path, "--json", cwd=tmp_path)
     result = json.loads(done.stdout)
-    assert result["holds"] is True
+    assert result["holds"] is None  # nobody knows yet
+    assert result["verdict"] == ARITHMETIC
+    assert len(result["checked"]) == 1
+    assert len(result["not_checked"]) == 2
+    assert result["findings"] == []
+    assert result["assumptions"] == certified.certificate["assumptions"]
     assert result["statement"] == certified.stdout.splitlines()[0]
+    everything = ("--model", certified.model_path, "--data", certified.data, "--json")
+    done = invoke("verify", certified.certificate_path, *everything, cwd=tmp_path)
+    result = json.loads(done.stdout)
+    assert result["holds"] is True
+    assert len(result["checked"]) == 3
+    assert len(result["not_checked"]) == 1
     path = tampered(lambda fields: fields.update(risk_bound=0.01))
     done = invoke("verify", path, "--json", cwd=tmp_path, status=1)
     result = json.loads(done.stdout)
@@ -147,9 +175,104 @@ def test_a_forgery_whose_arithmetic_is_right_needs_the_data(tampered, certified,
 
     path = tampered(forge)
     assert json.loads(path.read_text())["risk_bound"] < certified.certificate["risk_bound"]
-    invoke("verify", path, cwd=tmp_path)
+    done = invoke("verify", path, cwd=tmp_path)
+    assert ARITHMETIC in done.stdout.splitlines()
+    assert "holds up" not in done.stdout
     everything = ("--model", certified.model_path, "--data", certified.data)
     invoke("verify", path, *everything, cwd=tmp_path, status=1)
+
+
+# What each of these says is printed, or changes what is assumed; none is known to the model.
+UNKNOWN = {
+    "prior": {"prior": "given by the user"},
+    "prior learned": {"prior": "learned on part A"},
+    "look": {"look": 1, "delta_of_all_looks": 0.1},
+    "added samples": {"added_samples": 10},
+    "frozen parts": {"frozen_parts": 1},
+    "other data": {"data": "audited.csv"},
+    "other digest": {"data_sha256": "0" * 64},
+    "other columns": {"dropped": "[]"},
+    "other kinds": {"categorical": '["branch"]'},
+    "no data": {"data": None, "data_sha256": None, "target": None, "dropped": None},
+}
+
+
+@pytest.mark.parametrize("change", UNKNOWN.values(), ids=UNKNOWN)
+def test_provenance_that_the_model_does_not_know(change, certified, invoke, tmp_path):
+    honest = Certificate.from_dict(certified.certificate)
+    origin = {**honest.provenance, **change}
+    origin = {name: value for name, value in origin.items() if value is not None}
+    replace(honest, provenance=origin, files={}).to_json(tmp_path / "certificate.json")
+    invoke("verify", "certificate.json", cwd=tmp_path)
+    everything = ("--model", certified.model_path, "--data", certified.data)
+    done = invoke("verify", "certificate.json", *everything, cwd=tmp_path, status=1)
+    assert "is claimed to be" in done.stderr
+
+
+def test_unlabelled_examples_that_were_not_used(tampered, invoke, tmp_path):
+    path = tampered(lambda fields: fields["provenance"].update(unlabelled_samples=100))
+    done = invoke("verify", path, cwd=tmp_path, status=1)
+    assert "must not have unlabelled_samples" in done.stderr
+
+
+def test_another_file_is_told_in_words(certified, loans, invoke, tmp_path):
+    loans.to_csv(tmp_path / "copy.csv", index=False, lineterminator="\r\n")
+    everything = ("--model", certified.model_path, "--data", "copy.csv")
+    done = invoke("verify", certified.certificate_path, *everything, cwd=tmp_path)
+    left = [line for line in done.stdout.splitlines() if line.startswith("not checked: ")]
+    assert "its name is 'copy.csv', and the certificate says 'loans.csv'" in left[1]
+    assert "it is not, byte for byte, but it gives the same counts" in left[2]
+    assert len(left) == 3
+
+
+def test_findings_are_repeated(certified, invoke, tmp_path):
+    """By the arithmetic alone, and with the model; and a model does not let them be left out."""
+    vote = copy.deepcopy(certified.vote)
+    found = ("Half of the examples have a twin.",)
+    vote.certificate_ = replace(vote.certificate_, findings=found)
+    joblib.dump(vote, tmp_path / "model.joblib")
+    vote.certificate_.to_json(tmp_path / "certificate.json")
+    everything = ("--model", "model.joblib", "--data", certified.data)
+    for options in ((), everything):
+        done = invoke("verify", "certificate.json", *options, cwd=tmp_path)
+        line = "found, and throws doubt on the claim: Half of the examples have a twin."
+        assert line in done.stdout.splitlines()
+        done = invoke("verify", "certificate.json", *options, "--json", cwd=tmp_path)
+        assert json.loads(done.stdout)["findings"] == list(found)
+    replace(vote.certificate_, findings=()).to_json(tmp_path / "clean.json")
+    done = invoke("verify", "clean.json", *everything, cwd=tmp_path, status=1)
+    assert "leaves out a finding" in done.stderr
+
+
+def test_a_prior_of_the_user_is_not_among_what_was_checked(numbers, invoke, tmp_path):
+    numbers.to_csv(tmp_path / "numbers.csv", index=False)
+    X, y = numbers.drop(columns="label"), numbers["label"].to_numpy()
+    vote = MajorityVoteClassifier(n_voters=4, prior=[0.4, 0.2, 0.2, 0.2], random_state=0).fit(X, y)
+    joblib.dump(vote, tmp_path / "model.joblib")
+    vote.certificate_.to_json(tmp_path / "certificate.json")
+    everything = ("--model", "model.joblib", "--data", "numbers.csv")
+    done = invoke("verify", "certificate.json", *everything, "--json", cwd=tmp_path)
+    result = json.loads(done.stdout)
+    assert result["holds"] is True
+    assert not any("prior" in text for text in result["checked"])
+    assert any("prior, which the user gave" in text for text in result["not_checked"])
+    assert any("prior was given by the user" in text for text in result["assumptions"])
+    # A model that was fitted in Python knows no file, and its certificate names none.
+    assert any("the certificate says nothing" in text for text in result["not_checked"])
+
+
+def test_what_is_checked_of_new_data(certified, loans, invoke, tmp_path):
+    """The vote certified on rows that it has not seen, and the certificate verified there."""
+    new = loans.assign(age=loans["age"] + 0.5)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    arguments = ("--model", certified.model_path, "--drop", "id", "--bound", "heldout")
+    invoke("certify", "new.csv", *arguments, "--out", "out", "--quiet", cwd=tmp_path)
+    everything = ("--model", "out/model.joblib", "--data", "new.csv")
+    done = invoke("verify", "out/certificate.json", *everything, "--json", cwd=tmp_path)
+    result = json.loads(done.stdout)
+    assert "the prior: it is the weights of the model" in result["checked"]
+    (left,) = result["not_checked"]
+    assert "neither the voters nor their weights have seen these examples" in left
 
 
 def test_other_labels(certified, loans, run, tmp_path):
@@ -221,7 +344,7 @@ def test_what_is_no_certificate_cannot_be_checked(content, words, invoke, tmp_pa
 
 
 def test_another_format_cannot_be_checked(tampered, invoke, tmp_path):
-    path = tampered(lambda fields: fields.update(format_version=2))
+    path = tampered(lambda fields: fields.update(format_version=3))
     done = invoke("verify", path, cwd=tmp_path, status=2)
     assert "another version of certivote" in done.stderr
 

@@ -154,7 +154,7 @@ class CountingBound(Bound):
     def evidence(self, statistics, weights, prior=None):
         return {"errors": 1}
 
-    def from_evidence(self, evidence, kl):
+    def from_evidence(self, evidence, weights, prior):
         return 0.5
 
     def _value_and_gradient(self, statistics, q, p):

@@ -1,31 +1,40 @@
-"""The table of violation rates that a long run leaves, if a file is named for it."""
+"""The rows of docs/validity.md that a long run leaves, if a file is named for them."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-HEADER = "| scenario | bound | constant | δ | draws | violations | rate |\n"
-HEADER += "|---|---|---|---|---|---|---|\n"
-
 
 @pytest.fixture
 def validity_table():
-    """Append one row to the file in CERTIVOTE_VALIDITY_TABLE, or do nothing without one."""
+    """Return a function (bound, world, delta, samples, failures) that records a cell of the table.
 
-    def record(scenario, bound, constant, delta, draws, violations):
+    The table is that of docs/validity.md. A line is added to the file that is named in
+    CERTIVOTE_VALIDITY_TABLE, and nothing is done without one: ``make validity`` names one, and
+    writes the page from it by tests/validity/table.py.
+
+    bound : str
+        The row: the name of a bound, or what else is claimed, such as "pipeline".
+    world : str
+        The column: one of WORLDS of tests/validity/table.py, which describes it. A new world is
+        to be described there; bounds that were not run in it have an empty cell.
+    delta : float
+        How often a failure is allowed.
+    samples : int
+        How many samples were really drawn and certified: nothing else counts.
+    failures : int
+        On how many of them a certificate was false.
+    """
+
+    def record(bound, world, delta, samples, failures):
         if "CERTIVOTE_VALIDITY_TABLE" not in os.environ:
             return
-        path = Path(os.environ["CERTIVOTE_VALIDITY_TABLE"])
-        try:
-            with path.open("x", encoding="utf-8") as file:
-                file.write(HEADER)
-        except FileExistsError:
-            pass
-        row = (scenario, bound, constant, f"{delta:g}", draws, violations)
-        rate = f"{violations / draws:.2g}"
+        row = {"bound": bound, "world": world, "delta": float(delta)}
+        row |= {"samples": int(samples), "failures": int(failures)}
         # One short write at the end of the file: processes of pytest-xdist do not mix their rows.
-        with path.open("a", encoding="utf-8") as file:
-            file.write("| " + " | ".join(map(str, (*row, rate))) + " |\n")
+        with Path(os.environ["CERTIVOTE_VALIDITY_TABLE"]).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
 
     return record

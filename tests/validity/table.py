@@ -1,39 +1,147 @@
 """Turn the rows of a long run into a page: python tests/validity/table.py ROWS docs/validity.md.
 
-``CERTIVOTE_VALIDITY_TABLE=rows make validity`` writes the rows.
+`make validity` does both.
 """
 
+import json
 import sys
 from pathlib import Path
 
+from scipy.stats import binomtest
+
+from certivote.bounds import list_bounds
+
+# The rows that every run has, and the worlds in which it runs them, the columns of the table.
+EVERYWHERE = (*list_bounds(), "best, anytime", "heldout, anytime")
+CORE = {
+    "easy": "9 voters that err on 10% of the examples, two labels, samples of 200",
+    "hard": "8 voters that err on 40%, two labels, samples of 60",
+    "small sample": "5 voters that err on 20%, two labels, samples of 6",
+    "more voters than examples": "60 voters that err on 30%, two labels, samples of 20",
+    "ties": "2 voters that err on 30%, two labels, samples of 40: the even vote is tied wherever "
+    "they differ",
+    "unseen labels": "9 voters that err on 20%, 400 labels by Zipf's law, samples of 100, in which "
+    "most labels do not occur",
+    "learned prior": "20 voters that err on 40%, three labels, samples of 80; the prior has been "
+    "learned on another sample, and fits that one far too well",
+}
+# What is not a bound may have a world of its own: it is described here, after the others.
+WORLDS = dict(CORE)
+
 PAGE = """# Do the certificates hold?
 
-A certificate at δ may fail on a fraction δ of all samples, not more. These are simulations with
-known distributions: weights are learned, or chosen by an adversary who knows the truth, and a
-failure is a value below the true risk (for bounds on moments also below the bound's own formula at
-the true moments). Written by `tests/validity/table.py` from what `make validity` counted, {total}
-samples in all; what is not in the table was not run with it. The same simulations catch bounds that
-are broken on purpose: more δ than claimed, examples counted twice, learned weights taken for fixed
-ones, a forgotten divergence.
+A certificate at δ may be false on a fraction δ of all samples, not more. `make validity` draws
+samples from worlds in which every risk is known, has the program certify votes on them, and counts
+the samples on which a certificate was false. It writes this page: {total} samples in all, each one
+drawn example by example and certified.
 
-A rate may exceed δ a little by chance; the tests refuse one of a probability below 1/10,000. The
-largest rate over δ here is {worst}.
+Each cell is the share of samples with a false certificate, and the 99% interval of its probability
+(Clopper and Pearson, two-sided). `best` is the default bound, and 5% the default δ.
 
+{table}
+
+The largest share in proportion to δ: {worst}.
+
+## What a failure is
+
+A certificate below the true risk of the vote that it is about. For bounds that are functions of
+moments also one below the bound's own formula at the true moments, which is more than the program
+claims. Where a bound holds for all weights at once, a sample counts as a failure if the certificate
+of the learned weights is false *or* that of weights which an adversary has chosen, who knows the
+sample and the truth: single voters and mixtures that look better than they are. `heldout` and
+`best` are counted for the weights that the program returns.
+
+- **unlabelled**: the disagreement is counted on five times as many unlabelled examples too. They
+  are for two labels only.
+- **anytime**: `MajorityVoteClassifier(anytime=True)` with `partial_fit`, three looks at a growing
+  sample. A failure is any false certificate of the three; δ is that of all looks together. The risk
+  is that of `predict`.
+
+All bounds have the smaller of their two constants: what holds with it holds with the larger one.
+Numbers of samples are what fits into half an hour: `dirichlet`, and `best`, which contains it, are
+slow.
+
+## The worlds
+
+A world is a finite population of examples, with their labels and the votes on them; samples are
+drawn from it with replacement, and the risk of a vote is its share of errors in all of it.
+
+{worlds}
+
+## What is not in the table
+
+The table does not show how much room there is: most bounds are far from failing in any ordinary
+world, and where samples are small many say 1, which cannot fail. Two more kinds of check are among
+the tests:
+
+- *The worst case*, which is computed, not sampled. The vote is the luckiest of n equal voters, or
+  that of two voters which never err together. Then the number of errors has a known distribution,
+  and the probability of a failure is a sum: it must be at most δ for every error rate on a grid,
+  with samples of 1 to 1,000 and δ down to 10⁻⁵.
+- *Bounds that are broken on purpose* must be caught by the same counts and sums: more δ than
+  claimed, examples counted twice, a forgotten divergence or margin, learned weights taken for fixed
+  ones, the best of many tests or looks at the price of one, unlabelled examples of another kind.
+
+A share may exceed δ by chance. The tests refuse one that would have a probability below 1/10,000.
 """
 
 
-def main(source: Path, page: Path) -> None:
-    lines = source.read_text(encoding="utf-8").splitlines()[2:]
-    rows = sorted(tuple(cell.strip() for cell in line.strip("| ").split("|")) for line in lines)
-    ratios = {row: float(row[5]) / float(row[4]) / float(row[3]) for row in rows}
-    worst = max(rows, key=lambda row: ratios[row])
-    text = PAGE.format(
-        total=f"{sum(int(row[4]) for row in rows):,}",
-        worst=f"{ratios[worst]:.3f} ({worst[1]}, {worst[0]})",
+def percent(share: float) -> str:
+    """Return a share in per cent, in two decimals at most."""
+    return f"{100 * share:.2f}".rstrip("0").rstrip(".")
+
+
+def cell(row: dict) -> str:
+    """Return the share of failures and its interval."""
+    result = binomtest(row["failures"], row["samples"])
+    low, high = result.proportion_ci(0.99, method="exact")
+    return f"{percent(result.statistic)}% ({percent(low)}–{percent(high)})"
+
+
+def page_of(rows: list[dict]) -> str:
+    """Return the page, and refuse rows that leave a bound or a world out."""
+    cells = {(row["bound"], row["world"]): row for row in rows}
+    if len(cells) < len(rows):
+        raise SystemExit("some cells were recorded twice: remove the rows of an earlier run.")
+    unknown = sorted({row["world"] for row in rows} - set(WORLDS))
+    if unknown:
+        raise SystemExit(f"describe the world {unknown[0]!r} in WORLDS of tests/validity/table.py.")
+    missing = [(name, world) for name in EVERYWHERE for world in CORE]
+    missing = [place for place in missing if place not in cells]
+    if missing:
+        name, world = missing[0]
+        raise SystemExit(
+            f"{len(missing)} cells were not run, such as {name!r} in {world!r}: the page is not "
+            "written from a part of the simulations."
+        )
+    others = sorted(
+        {row["bound"] for row in rows} - set(EVERYWHERE), key=lambda name: name.split(", ")[::-1]
     )
-    table = ["| scenario | bound | constant | δ | samples | failures | rate |", "|---" * 7 + "|"]
-    table += ["| " + " | ".join(row) + " |" for row in rows]
-    page.write_text(text + "\n".join(table) + "\n", encoding="utf-8")
+    worlds = [world for world in WORLDS if any(row["world"] == world for row in rows)]
+    table = [
+        f"| | δ | samples per world | {' | '.join(worlds)} |",
+        "|---" * (len(worlds) + 3) + "|",
+    ]
+    for name in (*EVERYWHERE, *others):
+        own = [cells.get((name, world)) for world in worlds]
+        deltas = ", ".join(f"{percent(x)}%" for x in sorted({row["delta"] for row in own if row}))
+        samples = ", ".join(f"{x:,}" for x in sorted({row["samples"] for row in own if row}))
+        shares = [cell(row) if row else "" for row in own]
+        table.append("| " + " | ".join((f"**{name}**", deltas, samples, *shares)) + " |")
+    worst = max(rows, key=lambda row: row["failures"] / row["samples"] / row["delta"])
+    return PAGE.format(
+        total=f"{sum(row['samples'] for row in rows):,}",
+        table="\n".join(table),
+        worst=f"{worst['failures']} of {worst['samples']:,} at δ = {percent(worst['delta'])}% "
+        f"({worst['bound']}, {worst['world']})",
+        worlds="\n".join(f"- **{world}**: {WORLDS[world]}." for world in worlds),
+    )
+
+
+def main(source: Path, page: Path) -> None:
+    """Write the page from the rows."""
+    lines = source.read_text(encoding="utf-8").splitlines()
+    page.write_text(page_of([json.loads(line) for line in lines]), encoding="utf-8")
 
 
 if __name__ == "__main__":

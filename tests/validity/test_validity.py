@@ -46,7 +46,7 @@ def test_the_judge_accepts_delta_and_rejects_much_more():
 #
 # The certified vote is a single voter: n voters, independent, each errs with probability p, and the
 # weight goes to the one with the fewest errors k. Then e = r = p and d = 0, the value depends on k
-# only, and the distribution of k is known.
+# only, and the distribution of k is known: the probability of a failure is computed, not sampled.
 
 
 # By how much to spend too much δ, and to count examples too often. `bennett` pays for a grid of 500
@@ -133,19 +133,6 @@ def lucky_probability(name, constant, m, delta, n, variant):
     return float((violations * distribution_of_best(m, n)).sum(axis=1).max())
 
 
-def lucky_simulation(name, constant, m, delta, n, variant, draws, seed=0):
-    """Draw samples at the p that is worst for this variant, and count the violations."""
-    violations = lucky_violations(name, constant, m, delta, n, variant)
-    if violations is None:
-        return 0
-    probabilities = distribution_of_best(m, n)
-    worst = int((violations * probabilities).sum(axis=1).argmax())
-    # How often each k comes up in that many samples.
-    pmf = probabilities[worst] / probabilities[worst].sum()
-    counts = np.random.default_rng(seed).multinomial(draws, pmf)
-    return int(counts[violations[worst]].sum())
-
-
 def test_the_distribution_of_the_best_voter_is_that_of_a_simulation():
     rng = np.random.default_rng(1)
     row = 299
@@ -157,25 +144,17 @@ def test_the_distribution_of_the_best_voter_is_that_of_a_simulation():
 @every_bound
 def test_a_lucky_voter_is_certified_rightly(name, constant):
     for m, delta, n in LUCKY:
-        assert lucky_probability(name, constant, m, delta, n, correct) <= delta
-        draws = math.ceil(100 / delta)
-        assert holds(lucky_simulation(name, constant, m, delta, n, correct, draws), draws, delta), (
-            m,
-            delta,
-            n,
-        )
+        assert lucky_probability(name, constant, m, delta, n, correct) <= delta, (m, delta, n)
 
 
 @every_bound
 @pytest.mark.parametrize("breakage", BREAKAGES)
 def test_a_broken_bound_is_caught(name, constant, breakage):
-    caught = []
-    for m, delta, n in LUCKY:
-        draws = math.ceil(1000 / delta)
-        violations = lucky_simulation(name, constant, m, delta, n, breakage, draws)
-        if not holds(violations, draws, delta):
-            caught.append((m, delta, n))
-    assert caught
+    # By more than a tenth of δ: not by rounding.
+    assert any(
+        lucky_probability(name, constant, m, delta, n, breakage) > 1.1 * delta
+        for m, delta, n in LUCKY
+    )
 
 
 # --- two voters that disagree: the statement on d ---
@@ -276,12 +255,6 @@ WORLDS = {
     "all err together": make_world(10, 50, 0.1, m=100, delta=0.2, seed=5, together=0.15),
     # Two voters that never err together: the even vote is tied wherever one errs.
     "ties": World(np.array([[1, 0], [0, 1], [0, 0]]), np.array([0.2, 0.2, 0.6]), 30, 0.3),
-}
-LONG_WORLDS = WORLDS | {
-    "tiny delta": make_world(6, 30, 0.3, m=40, delta=0.01, seed=6),
-    "one example": make_world(3, 8, 0.2, m=1, delta=0.5, seed=7),
-    "large sample": make_world(12, 200, 0.35, m=5000, delta=0.3, seed=8, spread=0.2),
-    "coins": make_world(30, 400, 0.5, m=50, delta=0.3, seed=9, spread=0.0),
 }
 
 
@@ -445,54 +418,11 @@ def test_unlabelled_examples_that_break_the_assumptions_are_caught(name, join):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", UNLABELLED_WORLDS)
-@pytest.mark.parametrize(("name", "constant"), UNLABELLED)
-def test_certificates_with_unlabelled_examples_hold_on_many_samples(
-    name, constant, scenario, validity_table
-):
-    delta, draws = UNLABELLED_WORLDS[scenario][0].delta, 2000
-    violations = unlabelled_violations(name, constant, scenario, draws, seed=22)
-    validity_table(f"unlabelled: {scenario}", name, constant, delta, draws, violations)
-    assert holds(violations, draws, delta)
-
-
-# --- the long version ---
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scenario", LONG_WORLDS)
-@every_bound
-def test_certificates_hold_against_an_adversary_on_many_samples(
-    name, constant, scenario, validity_table
-):
-    world, draws = LONG_WORLDS[scenario], 2000
-    violations = adversary_violations(name, constant, world, draws, seed=20)
-    validity_table(f"adversary: {scenario}", name, constant, world.delta, draws, violations)
-    assert holds(violations, draws, world.delta)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scenario", ["hard", "small sample"])
-@every_bound
-def test_certificates_of_learned_weights_hold_on_many_samples(
-    name, constant, scenario, validity_table
-):
-    world, draws = LONG_WORLDS[scenario], 2000
-    violations = learner_violations(name, constant, world, draws, seed=21)
-    validity_table(f"learned: {scenario}", name, constant, world.delta, draws, violations)
-    assert holds(violations, draws, world.delta)
-
-
-@pytest.mark.slow
-@every_bound
-def test_a_lucky_voter_is_certified_rightly_for_many_sizes(name, constant, validity_table):
+@pytest.mark.parametrize("name", list_moment_bounds())
+def test_a_lucky_voter_is_certified_rightly_for_many_sizes(name):
     for m in (1, 2, 3, 5, 8, 13, 21, 34, 89, 233):
         for delta, n in ((0.3, 1), (0.05, 1), (1e-3, 1), (0.3, 50), (0.05, 10**5)):
-            assert lucky_probability(name, constant, m, delta, n, correct) <= delta
-            draws = math.ceil(1000 / delta)
-            violations = lucky_simulation(name, constant, m, delta, n, correct, draws)
-            validity_table(f"best of {n}, m = {m}", name, constant, delta, draws, violations)
-            assert holds(violations, draws, delta)
+            assert lucky_probability(name, "exact", m, delta, n, correct) <= delta
 
 
 # --- votes drawn near the weights: the bound that sees every example ---
@@ -560,24 +490,6 @@ def test_certificates_of_plurality_votes_hold():
     count, informative = margin_violations(world, 12, seed=11, named=named)
     assert holds(count, 12, 0.2)
     assert informative > 0
-
-
-# With the smaller constant: what holds with it holds with the larger one.
-@pytest.mark.slow
-@pytest.mark.parametrize("scenario", WORLDS)
-def test_margin_certificates_hold_on_many_samples(scenario, validity_table):
-    world, draws = WORLDS[scenario], 2000
-    count, _ = margin_violations(world, draws, seed=20, constant="exact")
-    validity_table(f"adversary: {scenario}", "dirichlet", "exact", world.delta, draws, count)
-    assert holds(count, draws, world.delta)
-
-
-@pytest.mark.slow
-def test_certificates_of_plurality_votes_hold_on_many_samples(validity_table):
-    world, named = multiclass_world(1, m=100, delta=0.2)
-    count, _ = margin_violations(world, 2000, seed=21, named=named, constant="exact")
-    validity_table("adversary: four classes", "dirichlet", "exact", 0.2, 2000, count)
-    assert holds(count, 2000, 0.2)
 
 
 # --- one voter, where the bound is at its tightest: with it, the loss with margin is the loss ---

@@ -24,7 +24,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from certivote.voters import PredictionTable, Stump, Stumps, Voters, codes_of, fit_voters, is_frozen
+from certivote._labels import codes_of
+from certivote.voters import (
+    PredictionTable,
+    Stump,
+    Stumps,
+    Voters,
+    fit_voters,
+    frozen_parts,
+    is_frozen,
+)
 from certivote.voters.estimators import EstimatorGroup, unpack
 
 # --- codes_of ------------------------------------------------------------------------------------
@@ -103,11 +112,12 @@ def test_votes_are_columns_in_order(data, n_jobs):
     models = [DecisionTreeClassifier(max_depth=d, random_state=0).fit(X, y) for d in (1, 2, 3, 4)]
     classes = np.array([3, 7, 9])
     voters = Voters([EstimatorGroup(models[:3]), EstimatorGroup(models[3:])])
-    votes = voters.votes(X_new, classes, n_jobs=n_jobs)
+    votes = voters.votes(X_new, classes, n_jobs=n_jobs).codes
     assert votes.shape == (120, 4)
     assert np.array_equal(classes[votes], np.stack([m.predict(X_new) for m in models], axis=1))
     narrowed = voters.votes(X_new, np.array([3, 9]))
-    assert np.array_equal(narrowed == -1, classes[votes] == 7)
+    assert narrowed.labels.tolist() == [3, 7, 9]
+    assert np.array_equal(narrowed.codes, votes)
 
 
 @pytest.mark.parametrize("n_classes", [2, 127, 128, 129, 200, 300, 40_000])
@@ -117,9 +127,9 @@ def test_votes_of_many_classes_do_not_overflow(n_classes):
     table = rng.choice(classes, size=(50, 3))
     table[0] = classes[-1]
     table[1] = 1
-    votes = Voters([PredictionTable().group(3)]).votes(table, classes)
-    expected = np.where(table % 2 == 1, -1, table // 2)
-    assert np.array_equal(votes.astype(int), expected)
+    ballots = Voters([PredictionTable().group(3)]).votes(table, classes)
+    assert ballots.labels.tolist() == sorted({1, *classes.tolist()})
+    assert np.array_equal(ballots.labels[ballots.codes], table)
 
 
 # --- stumps --------------------------------------------------------------------------------------
@@ -167,10 +177,13 @@ def test_missing_values_of_stumps():
     X = np.array([[0.0, np.nan], [np.nan, np.nan], [4.0, np.nan]])
     stumps = Stumps(n_thresholds=1).fit(X, [0, 1, 1])
     assert [(s.feature, s.threshold) for s in stumps] == [(0, 2.0), (0, 2.0)]
-    codes = stumps.codes(0, stumps.prepare(X), np.array([0, 1]))
+    codes, others = stumps.column(0, stumps.prepare(X), np.array([0, 1]))
     assert codes.tolist() == [0, 0, 1]
     assert codes.tolist() == stumps[0].predict(X).tolist()
-    assert stumps.codes(1, stumps.prepare(X), np.array([0, 1])).tolist() == [1, 1, 0]
+    assert others.size == 0
+    codes, others = stumps.column(1, stumps.prepare(X), np.array([0, 3]))
+    assert codes.tolist() == [-1, -1, 0]
+    assert others.tolist() == [1, 1]
 
 
 def test_stumps_vote_as_each_of_them_predicts(data):
@@ -178,7 +191,7 @@ def test_stumps_vote_as_each_of_them_predicts(data):
     classes = np.array([3, 7, 9])
     voters = fit_voters("stumps", X, y)
     expected = np.stack([stump.predict(X_new) for stump in voters], axis=1)
-    assert np.array_equal(classes[voters.votes(X_new, classes)], expected)
+    assert np.array_equal(classes[voters.votes(X_new, classes).codes], expected)
     assert len(voters) == 60
 
 
@@ -197,7 +210,9 @@ def test_table_of_words():
     table = [["cat", "dog"], ["dog", "cow"], ["dog", "dog"]]
     voters = fit_voters(PredictionTable(), table, None)
     assert len(voters) == 2
-    assert voters.votes(table, np.array(["cat", "dog"])).tolist() == [[0, 1], [1, -1], [1, 1]]
+    ballots = voters.votes(table, np.array(["cat", "dog"]))
+    assert ballots.labels.tolist() == ["cat", "cow", "dog"]
+    assert ballots.codes.tolist() == [[0, 2], [2, 1], [2, 2]]
     assert list(voters) == ["column 0", "column 1"]
     with pytest.raises(ValueError, match=r"2 columns of predictions, got shape \(1, 3\)"):
         voters.votes([["cat", "dog", "dog"]], np.array(["cat", "dog"]))
@@ -208,7 +223,7 @@ def test_table_of_words():
 def test_table_as_a_frame():
     table = pd.DataFrame({"first": [1, 2, 3], "second": [2, 2, 9]})
     voters = fit_voters(PredictionTable(), table, None)
-    assert voters.votes(table, np.array([1, 2, 3])).tolist() == [[0, 1], [1, 1], [2, -1]]
+    assert voters.votes(table, np.array([1, 2, 3])).codes.tolist() == [[0, 1], [1, 1], [2, 3]]
 
 
 # --- ensembles -----------------------------------------------------------------------------------
@@ -261,10 +276,10 @@ def test_unpack(model, by_hand, n, frozen, data):
     voters = Voters([group])
     classes = np.array([3, 7, 9])
     assert len(group) == len(voters) == n
-    votes = voters.votes(X_new, classes)
+    votes = voters.votes(X_new, classes).codes
     assert np.array_equal(classes[votes], np.stack(by_hand(model, X_new), axis=1))
     read = pickle.loads(pickle.dumps(voters))
-    assert np.array_equal(read.votes(X_new, classes), votes)
+    assert np.array_equal(read.votes(X_new, classes).codes, votes)
 
 
 def test_unpack_through_searches_and_pipelines(data):
@@ -273,7 +288,7 @@ def test_unpack_through_searches_and_pipelines(data):
     forest = RandomForestClassifier(3, random_state=0)
     search = GridSearchCV(make_pipeline(StandardScaler(), forest), {}, cv=2)
     nested = make_pipeline(StandardScaler(with_mean=False), FrozenEstimator(search.fit(X, y)))
-    votes = Voters([unpack(nested.fit(X, y))]).votes(X_new, classes)
+    votes = Voters([unpack(nested.fit(X, y))]).votes(X_new, classes).codes
     outer, inner = nested[0], search.best_estimator_
     prepared = inner[0].transform(outer.transform(X_new))
     assert np.array_equal(classes[votes], np.stack(encoded(inner[1], prepared), axis=1))
@@ -303,11 +318,22 @@ def test_what_is_frozen():
         "stumps",
         Stumps(),
         GaussianNB(),
-        [frozen, GaussianNB()],
+        [],
         make_pipeline(StandardScaler(), frozen),
         GridSearchCV(frozen, {}),
     ):
         assert not is_frozen(voters)
+    with pytest.raises(ValueError, match="voters must be all frozen or all to be trained, got 1"):
+        is_frozen([frozen, GaussianNB()])
+
+
+def test_frozen_parts_inside_voters_are_counted():
+    frozen, scaler = FrozenEstimator(GaussianNB()), FrozenEstimator(StandardScaler())
+    assert frozen_parts(None) == frozen_parts("stumps") == frozen_parts(GaussianNB()) == 0
+    assert frozen_parts(make_pipeline(scaler, GaussianNB())) == 1
+    both = VotingClassifier([("first", frozen), ("second", make_pipeline(scaler, GaussianNB()))])
+    assert frozen_parts(both) == 2
+    assert frozen_parts([make_pipeline(scaler, GaussianNB()), make_pipeline(scaler, both)]) == 2
 
 
 def test_trees_are_those_of_the_paper(data):
@@ -316,7 +342,7 @@ def test_trees_are_those_of_the_paper(data):
     assert len(voters) == 6
     assert len({voter.random_state for voter in voters}) == 6
     classes = np.array([3, 7, 9])
-    votes = voters.votes(X_new, classes)
+    votes = voters.votes(X_new, classes).codes
     for column, voter in zip(votes.T, voters, strict=True):
         assert (voter.criterion, voter.max_features, voter.max_depth) == ("gini", "sqrt", None)
         # Each is what scikit-learn grows from the seed that it has, on all rows.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from .._labels import check_votes
 from .._validation import check_choice, check_delta, check_distribution, check_number, check_prior
 from ..divergences import Inverse, kl_divergence, weights_kl, xi
 from ..statistics import Moments, VoteStatistics
@@ -195,7 +196,6 @@ class Bound(BaseEstimator, ABC):
         votes: ArrayLike,
         y: ArrayLike,
         prior: ArrayLike | None = None,
-        classes: ArrayLike | None = None,
     ) -> VoteStatistics:
         """Return the statistics of votes with all that this bound needs.
 
@@ -207,15 +207,12 @@ class Bound(BaseEstimator, ABC):
             True labels.
         prior : array-like of shape (n,), default=None
             The prior; uniform if None.
-        classes : array-like, default=None
-            As in `VoteStatistics.from_votes`.
         """
+        votes, y = check_votes(votes, y)
         tested = None
         if "vote errors" in self.needs:
-            tested = self._candidates(check_prior(prior, np.shape(votes)[1]))
-        return VoteStatistics.from_votes(
-            votes, y, keep_rows="rows" in self.needs, tested=tested, classes=classes
-        )
+            tested = self._candidates(check_prior(prior, votes.shape[1]))
+        return VoteStatistics.from_votes(votes, y, keep_rows="rows" in self.needs, tested=tested)
 
     def _check(
         self, statistics: VoteStatistics, weights: ArrayLike, prior: ArrayLike | None

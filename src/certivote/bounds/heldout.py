@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincc
+from scipy.special import betaincc, rel_entr
 
-from .._ballots import is_row
 from .._validation import check_count, check_delta, check_distribution, check_distributions
 from ..divergences import kl_inverse_upper
 from ..statistics import VoteStatistics
+from ..voting import is_row
 from .base import Bound, round_up
 
-__all__ = ["HeldoutBound", "binomial_tail", "clopper_pearson"]
+__all__ = ["HeldoutBound", "clopper_pearson", "improbable"]
 
 # The relative error of a computed tail is far smaller, but grows with m; below the other number it
 # is coarse.
@@ -60,25 +60,35 @@ def clopper_pearson(errors: int, n_samples: int, delta: float = 0.05) -> float:
     low, high = 0.0, min(1.0, kl_inverse_upper(k / m, -math.log(delta) / m))
     if delta < _SMALLEST_TAIL:
         return round_up(high)
-    small = delta * (1.0 - _TAIL_ERROR * max(1.0, m / 1e5))
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        fails = binomial_tail(k, m, middle) <= small
-        low, high = (low, middle) if fails else (middle, high)
+        low, high = (low, middle) if improbable(k, m, middle, delta) else (middle, high)
     return round_up(high)
 
 
-def binomial_tail(errors: float, n_samples: float, x: float) -> float:
-    """Return the probability of at most k errors in m trials at rate x; k need not be whole.
+def improbable(
+    errors: ArrayLike, n_samples: ArrayLike, x: float, delta: float
+) -> NDArray[np.bool_]:
+    """Return whether at most k errors in m trials at rate x have a probability of at most δ.
+
+    It is False where rounding leaves a doubt, and for k ≥ m. k need not be whole.
 
     Parameters
     ----------
-    errors, n_samples : float
-        k and m, with k < m.
+    errors, n_samples : array-like
+        k and m.
     x : float
         The probability of an error.
+    delta : float
+        What the probability is compared with.
     """
-    return float(betaincc(errors + 1.0, n_samples - errors, x))
+    k, m = np.asarray(errors, dtype=np.float64), np.asarray(n_samples, dtype=np.float64)
+    if delta < _SMALLEST_TAIL:
+        # Chernoff's limit of the tail.
+        divergence = rel_entr(k, m * x) + rel_entr(m - k, m * (1.0 - x))
+        return np.asarray((k < m * x) & (divergence >= -math.log(delta)))
+    small = delta * (1.0 - _TAIL_ERROR * np.maximum(1.0, m / 1e5))
+    return np.asarray(betaincc(k + 1.0, m - k, x) <= small)
 
 
 def _check_errors(errors: object, n_samples: int) -> int:

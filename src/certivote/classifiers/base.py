@@ -4,7 +4,7 @@ import json
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
@@ -17,24 +17,23 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import (
     Tags,
     _safe_indexing,
-    assert_all_finite,
     check_random_state,
-    column_or_1d,
     get_tags,
 )
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from .._ballots import vote_shares, winners
-from .._fingerprints import SeenRows, has_fractions, row_fingerprints
-from .._provenance import FROZEN, NEW_DATA, SPLIT
+from .._fingerprints import SeenRows, row_fingerprints
+from .._labels import UNKNOWN, check_aligned, check_labels, check_targets, codes_of, merge_labels
+from .._provenance import DATA_KEYS, FROZEN, NEW_DATA, SPLIT
 from .._stopwatch import Stopwatch
-from .._validation import check_prior, refuse_mask
+from .._validation import check_distribution, check_prior, refuse_mask
 from ..bounds import Bound, bound_at, get_bound
 from ..certificate import Certificate, CertificateError, certify
-from ..leaks import warn_if_trained_on
 from ..statistics import VoteStatistics
-from ..voters import Voters, codes_of, fit_voters, is_frozen
+from ..voters import PredictionTable, Voters, fit_voters, frozen_parts, is_frozen
+from ..voting import Ballots
+from . import _guards
 
 __all__ = ["CertifiedVote"]
 
@@ -43,9 +42,6 @@ _SAME_PRIOR = 1e-9
 
 # Predictions are made for so many votes at a time.
 _VOTES_PER_CHUNK = 2**24
-
-# Twins of training rows above this share of part B are hardly chance where features are continuous.
-_TOO_MANY_TWINS = 0.1
 
 
 class CertifiedVote(ClassifierMixin, BaseEstimator):
@@ -109,32 +105,54 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 "seed": seed,
                 "certify_size": _plain(self.certify_size),
             }
+            if parts := frozen_parts(self.voters):
+                self._provenance["frozen_parts"] = parts
         rows = row_fingerprints(X)
         self._seen = SeenRows()
         self._seen.add(rows[part_a], rows[part_b])
         clock.lap("checking")
         self._learn_prior(X_a, y_a)
-        votes = voters.votes(X_b, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose)
+        ballots = self._votes(X_b)
         clock.lap("voting")
-        codes = codes_of(y_b, self.classes_)
-        if frozen:
-            _warn_of_copies(X_b, rows)
-            warn_if_trained_on(self.voters, votes != codes[:, None])
-        else:
-            _warn_of_unseen_classes(y_a, y_b)
-            _warn_of_twins(X_b, rows[part_a], rows[part_b])
+        truth = ballots.truth(y_b)
+        self._findings = self._say(self._examine(X, y, rows, part_a, part_b, ballots))
         clock.lap("checking")
-        self._learn(self._count(votes, codes), votes, codes, rng)
+        self._learn(self._count(ballots.codes, truth), ballots, truth, rng)
         clock.lap("learning")
         self.fit_times_ = clock.seconds
         return self
 
+    def _examine(
+        self,
+        X: Any,
+        y: NDArray[Any],
+        rows: NDArray[np.uint64],
+        part_a: NDArray[np.intp],
+        part_b: NDArray[np.intp],
+        ballots: Ballots,
+    ) -> list[str]:
+        """Return what throws doubt on a certificate of the votes on part B, as sentences."""
+        if self._frozen:
+            losses = ballots.codes != ballots.truth(y)[:, None]
+            return [*self._examine_copies(X, rows), *_guards.training_rows(self.voters, losses)]
+        return [
+            *_guards.unseen_classes(y[part_a], y[part_b]),
+            *_guards.twins(X, rows[part_a], rows[part_b]),
+        ]
+
+    def _say(self, findings: list[str]) -> tuple[str, ...]:
+        """Warn of findings, and return them for the certificate."""
+        for text in findings:
+            warnings.warn(text, stacklevel=4)
+        return tuple(findings)
+
     def _check_data(self, X: Any, y: ArrayLike, reset: bool) -> tuple[Any, NDArray[Any]]:
+        check_aligned(X=X, y=y)
         X = _as_table(X)
         if _num_samples(X) == 0:
             raise ValueError("Found array with 0 sample(s): X must hold at least one example.")
         validate_data(self, X, y, reset=reset, skip_check_array=True)
-        labels = as_targets(y)
+        labels = check_targets("y", y)
         if _num_samples(X) != len(labels):
             raise ValueError(
                 "X and y must have the same number of rows, got inconsistent numbers of samples: "
@@ -144,7 +162,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         return X, labels
 
     @abstractmethod
-    def _prior_again(self, part_a: tuple[Any, NDArray[Any]] | None) -> ArrayLike | None:
+    def _prior_again(self, X: Any, y: NDArray[Any]) -> ArrayLike | None:
         """Return the prior that the settings ask for, made again from part A; uniform if None."""
 
     @abstractmethod
@@ -162,14 +180,15 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
     def _learn(
         self,
         statistics: VoteStatistics,
-        votes: NDArray[Any],
+        ballots: Ballots,
         y: NDArray[Any],
         rng: np.random.RandomState,
     ) -> None:
         """Set weights, statistics and certificate."""
 
     def _add_provenance(self, certificate: Certificate) -> Certificate:
-        return replace(certificate, provenance=dict(self._provenance))
+        findings = tuple(dict.fromkeys([*self._findings, *certificate.findings]))
+        return replace(certificate, provenance=dict(self._provenance), findings=findings)
 
     # --- the vote ------------------------------------------------------------------------------
 
@@ -184,22 +203,14 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            The weight of the voters that predict each class.
+            The weight of the voters that predict each class. What is missing to 1 is the share of
+            labels that are not in `classes_`.
         """
-        check_is_fitted(self)
-        X = _as_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        asked, m = self._asked(), _num_samples(X)
-        weights = self.weights_[self._columns(asked)]
-        shares = np.empty((m, len(self.classes_)))
-        step = max(1, _VOTES_PER_CHUNK // max(1, len(self.voters_)))
-        for start in range(0, max(1, m), step):
-            stop = min(m, start + step)
-            rows = X if step >= m else _safe_indexing(X, slice(start, stop))
-            shares[start:stop] = vote_shares(
-                self._ballots(rows, only=asked), weights, len(self.classes_)
-            )
-        return shares
+        shares = [
+            ballots.shares(weights)[:, codes_of(self.classes_, ballots.labels)]
+            for ballots, weights in self._asked(X)
+        ]
+        return np.concatenate(shares)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the largest share of the vote, the first one on a tie.
@@ -212,46 +223,42 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The predicted labels: this is the vote that is certified.
+            The predicted labels: this is the vote that is certified. They are those that voters
+            name on these examples, and may be none of `classes_`.
         """
-        shares = self.predict_proba(X)
-        labels: NDArray[Any] = self.classes_[winners(shares)]
-        return labels
+        return np.concatenate([ballots.predict(weights) for ballots, weights in self._asked(X)])
 
-    def _asked(self) -> NDArray[np.bool_]:
-        """Return which voters have a say."""
-        weights = self.weights_.reshape(-1, len(self.voters_))
-        asked: NDArray[np.bool_] = np.any(weights > 0.0, axis=0)
-        return asked
+    def _asked(self, X: Any) -> Iterator[tuple[Ballots, NDArray[np.float64]]]:
+        """Yield the ballots of the voters that have a say, some rows at a time, and their weights.
 
-    def _columns(self, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which weights belong to the voters that are asked."""
-        return np.tile(asked, self.weights_.size // asked.size)
+        A voter without weight changes no share, to the last bit.
+        """
+        check_is_fitted(self)
+        X = _as_table(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        asked = np.any(self.weights_.reshape(-1, len(self.voters_)) > 0.0, axis=0)
+        weights = self.weights_[np.tile(asked, self.weights_.size // asked.size)]
+        m = _num_samples(X)
+        step = max(1, _VOTES_PER_CHUNK // len(self.voters_))
+        for start in range(0, max(1, m), step):
+            rows = X if step >= m else _safe_indexing(X, slice(start, min(m, start + step)))
+            yield self._weighed(self._votes(rows, only=asked)), weights
 
-    def _ballots(self, X: Any, only: NDArray[np.bool_] | None = None) -> NDArray[Any]:
-        """Return the votes to which the weights belong."""
+    def _votes(self, X: Any, only: NDArray[np.bool_] | None = None) -> Ballots:
+        """Return the ballots of the voters, or of some of them."""
         return self.voters_.votes(
             X, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose, only=only
         )
 
+    def _weighed(self, ballots: Ballots) -> Ballots:
+        """Return the ballots to which the weights belong, from those of the voters."""
+        return ballots
+
     def _statistics_of(
-        self, X: Any, y: NDArray[Any], bound: Bound, prior: ArrayLike | None
+        self, ballots: Ballots, y: NDArray[Any], bound: Bound, prior: ArrayLike | None
     ) -> VoteStatistics:
         """Return what a bound needs to know of these votes."""
-        codes = np.arange(len(self.classes_))
-        return bound.count(self._ballots(X), self._codes(y), prior, classes=codes)
-
-    def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
-        """Return labels as indices; every voter errs on one that is none of the classes."""
-        codes = codes_of(y, self.classes_)
-        unknown = codes < 0
-        if unknown.any():
-            warnings.warn(
-                f"y has labels that this vote has never seen, such as {y[unknown][0]!r}: it errs "
-                f"on these {np.count_nonzero(unknown)} examples.",
-                stacklevel=4,
-            )
-        return np.where(unknown, len(self.classes_), codes)
+        return bound.count(self._weighed(ballots).codes, ballots.truth(y), prior)
 
     def certify(
         self, X: Any, y: ArrayLike, bound: str | Bound | None = None, delta: float | None = None
@@ -281,9 +288,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X, y = self._check_data(X, y, reset=False)
-        rows = row_fingerprints(X)
-        self._refuse_seen(X, rows)
-        _warn_of_copies(X, rows)
+        findings = self._say(self._examine_new(X, y))
         parameters = dict(self.certificate_.bound_parameters)
         parameters["delta"] = self._provenance.get("delta_of_all_looks", parameters["delta"])
         if bound is None:
@@ -295,24 +300,35 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         else:
             chosen = bound_at(bound, delta)
         certificate = certify(
-            self._statistics_of(X, y, chosen, self.weights_),
+            self._statistics_of(self._votes(X), y, chosen, self.weights_),
             weights=self.weights_,
             bound=chosen,
             prior=self.weights_,
         )
-        return replace(certificate, provenance={"voters_from": NEW_DATA})
+        return replace(certificate, provenance={"voters_from": NEW_DATA}, findings=findings)
 
-    def _refuse_seen(self, X: Any, rows: NDArray[np.uint64]) -> None:
-        """Refuse examples that the vote was fitted on; a few may be there by chance."""
+    def _examine_new(self, X: Any, y: NDArray[Any]) -> list[str]:
+        """Return what throws doubt on new examples, and refuse those that the vote has seen."""
+        rows = row_fingerprints(X)
         share = float(self._seen.known(X, rows).mean())
-        message = (
+        seen = [
             f"{share:.1%} of these examples were in the data that this vote was fitted on: certify "
             "needs new data. The certificate of the fit is certificate_."
-        )
-        if share > _TOO_MANY_TWINS:
-            raise ValueError(message)
-        if share > 0.0:
-            warnings.warn(message, stacklevel=3)
+        ]
+        if share > _guards.TOO_MANY_TWINS:
+            raise ValueError(seen[0])
+        return [
+            *(seen if share > 0.0 else []),
+            *self._examine_labels(y),
+            *self._examine_copies(X, rows),
+        ]
+
+    def _examine_copies(self, X: Any, rows: NDArray[np.uint64]) -> list[str]:
+        # Predictions are alike wherever voters agree: their rows tell no examples apart.
+        return [] if isinstance(self.voters, PredictionTable) else _guards.copies(X, rows)
+
+    def _examine_labels(self, y: NDArray[Any]) -> list[str]:
+        return _guards.unknown_labels(y, codes_of(y, self.classes_) == UNKNOWN)
 
     def verify(self, X: Any, y: ArrayLike, certificate: Certificate | None = None) -> None:
         """Recompute a certificate of this vote from its data, and raise if it does not hold up.
@@ -329,7 +345,9 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
 
         Notes
         -----
-        That the voters were trained on part A only is not checked: it is an assumption.
+        That the voters were trained on part A only is not checked: it is an assumption, and so is
+        that a prior given by the user was fixed without looking at part B. Which file the examples
+        of `certify` came from is not known here: what the certificate says of it is not checked.
 
         Raises
         ------
@@ -339,28 +357,34 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             If it cannot be checked: the split cannot be drawn again, or data was added later.
         """
         check_is_fitted(self)
-        claimed = self.certificate_ if certificate is None else certificate
+        # Made again, as it may have been changed since it was checked.
+        claimed = replace(self.certificate_ if certificate is None else certificate)
         X, y = self._check_data(X, y, reset=False)
-        part_a: tuple[Any, NDArray[Any]] | None = None
-        if not np.array_equal(claimed.weights, self.weights_):
+        weights = check_distribution("weights", self.weights_, self.weights_.size)
+        if not np.array_equal(claimed.weights, weights):
             raise CertificateError("the weights of the certificate are not those of this vote.")
         if claimed.votes_sha256 is not None:
             raise CertificateError("the certificate is of a table of votes, not of this vote.")
         if claimed.provenance.get("voters_from") == NEW_DATA:
-            prior: ArrayLike = self.weights_
+            prior: ArrayLike = weights
             try:
-                self._refuse_seen(X, row_fingerprints(X))
+                findings = self._examine_new(X, y)
             except ValueError as error:
                 raise CertificateError(str(error)) from error
+            ballots = self._votes(X)
         else:
             self._check_provenance(claimed.provenance)
-            if not self._frozen:
-                rng = check_random_state(self._provenance["seed"])
-                size = self._provenance["certify_size"]
-                others, rows = _split(_num_samples(X), size, False, rng)
-                part_a = _safe_indexing(X, others), y[others]
-                X, y = _safe_indexing(X, rows), y[rows]
-            prior = check_prior(self._prior_again(part_a), self.weights_.size)
+            part_a, part_b = _split(
+                _num_samples(X),
+                self._provenance.get("certify_size", 1),
+                self._frozen,
+                check_random_state(self._provenance.get("seed", 0)),
+            )
+            ballots = self._votes(_safe_indexing(X, part_b))
+            found = self._examine(X, y, row_fingerprints(X), part_a, part_b, ballots)
+            findings = [*self.certificate_.findings, *found]
+            again = self._prior_again(_safe_indexing(X, part_a), y[part_a])
+            prior, y = check_prior(again, weights.size), y[part_b]
             if _settings(claimed) != _settings(self.certificate_):
                 raise CertificateError(
                     "the bound of the certificate, or its settings, are not those of this vote."
@@ -368,14 +392,19 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         if not np.allclose(claimed.prior, prior, rtol=_SAME_PRIOR, atol=0.0):
             raise CertificateError("the prior of the certificate is not the one of this vote.")
         bound = get_bound(claimed.bound, **claimed.bound_parameters)
-        claimed.verify(statistics=self._statistics_of(X, y, bound, claimed.prior))
+        statistics = self._statistics_of(ballots, y, bound, claimed.prior)
+        statistics.findings = tuple(findings)
+        claimed.verify(statistics=statistics)
 
     def _check_provenance(self, claimed: Mapping[str, Any]) -> None:
-        """Refuse a certificate of another split, and one that cannot be made again."""
-        for name, value in self._provenance.items():
-            if claimed.get(name) != value:
+        """Refuse a certificate of another fit, and one that cannot be made again."""
+        # Of files this vote knows what the certificate says that was written with it, if any.
+        files = self.certificate_.provenance
+        known = {name: files[name] for name in DATA_KEYS if name in files} | self._provenance
+        for name in sorted({*known, *claimed}):
+            if claimed.get(name) != known.get(name):
                 raise CertificateError(
-                    f"{name} is claimed to be {claimed.get(name)!r}, but is {value!r}."
+                    f"{name} is claimed to be {claimed.get(name)!r}, but is {known.get(name)!r}."
                 )
         if "added_samples" in self._provenance:
             raise ValueError("the certificate is of data from several calls: it cannot be redone.")
@@ -404,21 +433,6 @@ def _settings(certificate: Certificate) -> str:
     """Return the bound of a certificate and its settings, the same before and after a file."""
     settings = certificate.bound, certificate.bound_parameters
     return json.dumps(settings, sort_keys=True, default=np.ndarray.tolist)
-
-
-def as_targets(y: ArrayLike) -> NDArray[Any]:
-    """Return labels as a vector, and refuse missing ones."""
-    labels: NDArray[Any] = column_or_1d(y, warn=True)
-    if labels.dtype.kind == "f":
-        assert_all_finite(labels, input_name="y")
-    if labels.dtype.kind == "O":
-        missing = (labels == None).astype(bool) | (labels != labels).astype(bool)  # noqa: E711
-        if missing.any():
-            raise ValueError(
-                f"y must not have missing labels, got {labels[missing][0]!r} in row "
-                f"{int(missing.argmax())}."
-            )
-    return labels
 
 
 def _as_table(X: Any) -> Any:
@@ -496,7 +510,7 @@ def _all_classes(y: NDArray[Any], voters: Voters, classes: ArrayLike | None) -> 
     """Return the sorted labels of the data, of the voters, and those announced."""
     known = [np.unique(y)]
     if classes is not None:
-        known.append(np.unique(np.asarray(classes)))
+        known.append(check_labels("classes", classes, ndim=1))
     for group in voters.groups:
         labels = getattr(group, "labels", None)
         if labels is None:
@@ -504,46 +518,10 @@ def _all_classes(y: NDArray[Any], voters: Voters, classes: ArrayLike | None) -> 
             known += [member.classes_ for member in members if hasattr(member, "classes_")]
         else:
             known.append(labels)
-    kinds = {array.dtype.kind in "US" for array in known if array.dtype.kind != "O"}
     try:
-        if len(kinds) > 1:
-            raise TypeError
-        merged: NDArray[Any] = np.unique(np.concatenate(known))
-    except TypeError:
+        return merge_labels(*known)
+    except ValueError:
         raise ValueError(
             f"the voters know labels such as {known[-1][0]!r}, but y has labels such as "
             f"{known[0][0]!r}: they must be of one kind."
         ) from None
-    return merged
-
-
-def _warn_of_twins(X_b: Any, seen_a: NDArray[Any], seen_b: NDArray[Any]) -> None:
-    """Warn if many rows of part B are in part A too, and are too rich for that to be chance."""
-    share = float(np.isin(seen_b, seen_a).mean())
-    if share > _TOO_MANY_TWINS and has_fractions(X_b):
-        warnings.warn(
-            f"{share:.0%} of the certification examples have a twin among the examples that train "
-            "the voters. If rows were copied (oversampling, several rows of one subject), the "
-            "certificate is not valid.",
-            stacklevel=4,
-        )
-
-
-def _warn_of_copies(X: Any, rows: NDArray[np.uint64]) -> None:
-    """Warn if rows repeat that are too rich for that to be chance."""
-    if np.unique(rows).size < 0.9 * rows.size and has_fractions(X):
-        warnings.warn(
-            "rows come several times among these examples. If they were copied, the certificate "
-            "is not valid.",
-            stacklevel=4,
-        )
-
-
-def _warn_of_unseen_classes(y_a: NDArray[Any], y_b: NDArray[Any]) -> None:
-    unseen = np.setdiff1d(np.unique(y_b), np.unique(y_a))
-    if unseen.size:
-        warnings.warn(
-            f"part B has examples of {', '.join(map(repr, unseen.tolist()))}, which part A has "
-            "not: the voters err on all of them.",
-            stacklevel=4,
-        )

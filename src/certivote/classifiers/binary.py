@@ -10,12 +10,13 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
 
-from .._ballots import vote_shares, winners
-from .._learned import note_learned
+from .._labels import codes_of
+from .._provenance import PRIOR_GIVEN
 from .._validation import check_prior
 from ..certificate import certify
 from ..learners import InfeasibleError, cb_boost, cq_boost, min_cq, self_complemented
 from ..statistics import VoteStatistics
+from ..voting import Ballots
 from .base import CertifiedVote
 
 __all__ = ["CBBoostClassifier", "CqBoostClassifier", "MinCqClassifier"]
@@ -42,36 +43,31 @@ class BinaryVote(CertifiedVote):
     ) -> NDArray[np.float64]:
         """Return the weights of the n voters and of their n complements."""
 
-    def _prior(self, n: int) -> NDArray[np.float64] | None:
-        """Return the prior on the 2n voters; uniform if None."""
-        return None
+    # On the 2n voters; uniform if None.
+    _prior: NDArray[np.float64] | None = None
 
-    def _prior_again(self, part_a: tuple[Any, NDArray[Any]] | None) -> ArrayLike | None:
-        return self._prior(len(self.voters_))
+    def _prior_again(self, X: Any, y: NDArray[Any]) -> ArrayLike | None:
+        return self._prior
 
     def _learn(
         self,
         statistics: VoteStatistics,
-        votes: NDArray[Any],
+        ballots: Ballots,
         y: NDArray[Any],
         rng: np.random.RandomState,
     ) -> None:
-        if np.any(votes < 0):
+        if len(ballots.labels) > 2:
             raise ValueError("the voters predict a label that is none of the two classes.")
-        self.weights_ = self._weights(statistics, votes, y)
+        weights = self._weights(statistics, ballots.codes, y)
         self.statistics_ = self_complemented(statistics)
-        note_learned(self.statistics_, self.weights_)
         certificate = certify(
-            self.statistics_,
-            weights=self.weights_,
-            bound="lacasse",
-            delta=self.delta,
-            prior=self._prior(statistics.n_voters),
+            self.statistics_, weights=weights, bound="lacasse", delta=self.delta, prior=self._prior
         )
+        self.weights_ = certificate.weights
         self.certificate_ = self._add_provenance(certificate)
 
-    def _ballots(self, X: Any, only: NDArray[np.bool_] | None = None) -> NDArray[Any]:
-        return with_complements(super()._ballots(X, only))
+    def _weighed(self, ballots: Ballots) -> Ballots:
+        return with_complements(ballots, self.classes_)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -215,11 +211,12 @@ class MinCqClassifier(BinaryVote):
         self.mu_, weights = select_margin(self.mu, grid, learn, statistics, votes, y)
         return weights
 
-    def _prior(self, n: int) -> NDArray[np.float64] | None:
-        if self.prior is None:
-            return None
-        # Half of a voter's share goes to its complement.
-        return np.tile(check_prior(self.prior, n) / 2.0, 2)
+    def _learn_prior(self, X: Any, y: NDArray[Any]) -> None:
+        self._prior = None
+        if self.prior is not None:
+            # Half of a voter's share goes to its complement.
+            self._prior = np.tile(check_prior(self.prior, len(self.voters_)) / 2.0, 2)
+            self._provenance["prior"] = PRIOR_GIVEN
 
 
 class CqBoostClassifier(BinaryVote):
@@ -295,9 +292,15 @@ class CqBoostClassifier(BinaryVote):
         return weights
 
 
-def with_complements(votes: NDArray[Any]) -> NDArray[Any]:
-    """Return the votes of each voter, then those of its complement; both err on other labels."""
-    return np.hstack([votes, np.where(votes < 0, votes, 1 - votes)])
+def with_complements(ballots: Ballots, classes: NDArray[Any]) -> Ballots:
+    """Return the ballots of each voter, then those of its complement, which names the other class.
+
+    Of a label that is none of the two classes the complement names the same one: both err.
+    """
+    other = np.arange(len(ballots.labels))
+    other[codes_of(classes, ballots.labels)] = codes_of(classes[::-1], ballots.labels)
+    other = other.astype(ballots.codes.dtype)
+    return Ballots(np.hstack([ballots.codes, other[ballots.codes]]), ballots.labels)
 
 
 def select_margin(
@@ -317,7 +320,9 @@ def select_margin(
     if len(y) >= 3:
         # Stratified folds are harmless here: the certificate holds however μ is selected on part B.
         folds = StratifiedKFold(3) if np.bincount(y, minlength=2).min() >= 3 else KFold(3)
+        two = np.arange(2)
         for train, test in folds.split(votes, y):
+            ballots = with_complements(Ballots(votes[test], two), two)
             sample = VoteStatistics.from_votes(votes[train], y[train])
             for index, value in enumerate(grid):
                 try:
@@ -325,8 +330,7 @@ def select_margin(
                 except InfeasibleError:
                     errors[index] = np.inf
                 else:
-                    shares = vote_shares(with_complements(votes[test]), weights, 2)
-                    errors[index] += np.count_nonzero(winners(shares) != y[test])
+                    errors[index] += np.count_nonzero(ballots.predict(weights) != y[test])
     for index in np.argsort(errors, kind="stable"):
         try:
             return float(grid[index]), learn(statistics, float(grid[index]))

@@ -1,8 +1,7 @@
 """The vote whose weights minimise a certificate."""
 
 import warnings
-from copy import copy
-from dataclasses import replace
+from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._fingerprints import row_fingerprints
-from .._learned import note_learned
-from .._validation import check_choice, check_number
+from .._provenance import PRIOR_GIVEN, PRIOR_LEARNED
+from .._validation import check_choice, check_number, check_prior
 from ..bounds import Bound, bound_at, get_bound
 from ..certificate import certify
 from ..learners import logistic
 from ..solvers import MinimizeResult, Solver, minimize
 from ..statistics import VoteStatistics
-from ..voters import codes_of, is_frozen
-from .base import _TOO_MANY_TWINS, CertifiedVote, _warn_of_copies
+from ..voters import is_frozen
+from ..voting import Ballots
+from ._guards import TOO_MANY_TWINS
+from .base import CertifiedVote
 
 __all__ = ["MajorityVoteClassifier"]
 
@@ -66,7 +67,8 @@ class MajorityVoteClassifier(CertifiedVote):
     certify_size : float or int, default=0.5
         The share of the data, or the number of examples, that certify.
     prior : array-like of shape (n_voters,), "uniform" or "learned", default=None
-        A distribution on the voters fixed without looking at part B; uniform if None. "learned":
+        A distribution on the voters fixed without looking at part B, which the certificate records
+        as an assumption; uniform if None. "learned":
         weights learned on part A by logistic regression, for voters that are weak and hardly
         trained, such as stumps (trees that fit part A without an error get equal weights).
     solver : str or Solver, default="lbfgs"
@@ -96,7 +98,8 @@ class MajorityVoteClassifier(CertifiedVote):
     statistics_ : VoteStatistics
         What part B says about the voters.
     classes_ : ndarray of shape (n_classes,)
-        The labels.
+        The labels of the data and of the voters that know theirs. `predict` may return others that
+        voters name.
     optimisation_ : MinimizeResult
         How the weights were found.
     fit_times_ : dict of str to float
@@ -157,42 +160,49 @@ class MajorityVoteClassifier(CertifiedVote):
             )
 
     def _bound(self) -> Bound:
-        # The default stands for none: a bound object has its own.
-        default = isinstance(self.bound, Bound) and self.delta == 0.05
-        bound = bound_at(self.bound, None if default else self.delta)
         look = self._provenance.get("look")
         if look is None:
-            return bound
-        own: Bound = clone(bound)
-        total = self._provenance.get("delta_of_all_looks", bound.delta)
-        own.delta = total / (look * (look + 1))
+            return self._fitted_bound
+        own: Bound = clone(self._fitted_bound)
+        own.delta = self._provenance["delta_of_all_looks"] / (look * (look + 1))
         return own
 
     def _learn_prior(self, X: Any, y: NDArray[Any]) -> None:
+        # The default stands for none: a bound object has its own.
+        default = isinstance(self.bound, Bound) and self.delta == 0.05
+        # Copies: what is changed after this sample has been seen must not count.
+        self._fitted_bound = deepcopy(bound_at(self.bound, None if default else self.delta))
         if self.anytime:
-            self._provenance["delta_of_all_looks"] = self._bound().delta
+            self._provenance["delta_of_all_looks"] = self._fitted_bound.delta
             self._provenance["look"] = 1
-        self._prior = self._prior_again((X, y))
-        if isinstance(self.prior, str) and self.prior == "learned":
-            self._provenance["prior"] = "learned on part A"
+        self._prior: NDArray[np.float64] | None = None
+        if self._learns_prior():
+            self._prior = self._logistic(X, y)
+            self._provenance["prior"] = PRIOR_LEARNED
+        elif self.prior is not None and not isinstance(self.prior, str):
+            self._prior = check_prior(self.prior, len(self.voters_))
+            self._provenance["prior"] = PRIOR_GIVEN
 
-    def _prior_again(self, part_a: tuple[Any, NDArray[Any]] | None) -> ArrayLike | None:
-        if not isinstance(self.prior, str):
-            return self.prior
-        if self.prior == "uniform" or part_a is None:
-            return None
-        X, y = part_a
-        votes, codes = self._ballots(X), codes_of(y, self.classes_)
-        return logistic(VoteStatistics.from_votes(votes, codes, keep_rows=True))
+    def _learns_prior(self) -> bool:
+        return isinstance(self.prior, str) and self.prior == "learned"
+
+    def _logistic(self, X: Any, y: NDArray[Any]) -> NDArray[np.float64]:
+        ballots = self._votes(X)
+        sample = VoteStatistics.from_votes(ballots.codes, ballots.truth(y), keep_rows=True)
+        return logistic(sample)
+
+    def _prior_again(self, X: Any, y: NDArray[Any]) -> ArrayLike | None:
+        if self._learns_prior():
+            return self._logistic(X, y)
+        return None if self.prior is None or isinstance(self.prior, str) else self._prior
 
     def _count(self, votes: NDArray[Any], codes: NDArray[Any]) -> VoteStatistics:
-        known = np.arange(len(self.classes_))
-        return self._bound().count(votes, codes, self._prior, classes=known)
+        return self._bound().count(votes, codes, self._prior)
 
     def _learn(
         self,
         statistics: VoteStatistics,
-        votes: NDArray[Any] | None,
+        ballots: Ballots | None,
         y: NDArray[Any] | None,
         rng: np.random.RandomState,
     ) -> None:
@@ -201,7 +211,7 @@ class MajorityVoteClassifier(CertifiedVote):
         certificate = certify(statistics, weights=result.weights, bound=bound, prior=prior)
         self.optimisation_: MinimizeResult = result
         self.statistics_ = statistics
-        self.weights_ = certificate.weights.copy()
+        self.weights_ = certificate.weights
         self.certificate_ = self._add_provenance(certificate)
 
     def partial_fit(
@@ -213,7 +223,8 @@ class MajorityVoteClassifier(CertifiedVote):
         unfitted vote is `fit`. A certificate holds for the size at which it was asked for: looking
         again and again, and stopping when one pleases, is a choice among several, which only
         ``anytime=True`` pays for; the sizes of the batches must not depend on the certificates
-        before. Examples are counted once: a batch with many that are known is refused, as far as
+        before, nor on the examples. The bound, its delta and the prior are those of the first call.
+        Examples are counted once: a batch with many that are known is refused, as far as
         rows tell examples apart (where all features are discrete and rows repeat, only whole
         batches and large parts of them are known again).
 
@@ -241,12 +252,14 @@ class MajorityVoteClassifier(CertifiedVote):
             )
         X, labels = self._check_data(X, y, reset=False)
         rows = row_fingerprints(X)
-        if self._is_known(self._seen.known(X, rows), rows):
+        known = self._examine_known(self._seen.known(X, rows), rows)
+        if known is None:
             return self
-        _warn_of_copies(X, rows)
-        new = self._statistics_of(X, labels, self._bound(), self._prior)
+        new = self._statistics_of(self._votes(X), labels, self._bound(), self._prior)
         statistics = self.statistics_ + new
-        before = self._provenance
+        before, findings = self._provenance, self._findings
+        more = self._say([*known, *self._examine_labels(labels), *self._examine_copies(X, rows)])
+        self._findings = (*findings, *more)
         added = before.get("added_samples", 0) + len(rows)
         self._provenance = {**before, "added_samples": added}
         if "look" in before:
@@ -254,33 +267,33 @@ class MajorityVoteClassifier(CertifiedVote):
         try:
             self._learn(statistics, None, None, check_random_state(0))
         except BaseException:
-            self._provenance = before
+            self._provenance, self._findings = before, findings
             raise
         self._seen.add(rows)
         return self
 
-    def _is_known(self, known: NDArray[np.bool_], rows: NDArray[np.uint64]) -> bool:
-        """Tell whether a batch came before, and refuse one that brings many examples again.
+    def _examine_known(
+        self, known: NDArray[np.bool_], rows: NDArray[np.uint64]
+    ) -> list[str] | None:
+        """Return a finding if some examples are known; None if all of a batch came before.
 
         Single rows are not left out, as they may come again by chance: a sample without those that
         were there before is not drawn like the examples to come.
         """
         if not known.any():
-            return False
+            return []
         seen = f"{np.count_nonzero(known)} of these {len(rows)} examples are known to this vote"
         distinct = np.unique(rows[known]).size
         if known.all() and distinct > max(_FEW_COPIES, 0.9 * len(rows)):
             warnings.warn(f"{seen}. Evidence counts once: nothing is added.", stacklevel=3)
-            return True
-        many = distinct > max(_FEW_COPIES, _TOO_MANY_TWINS * len(rows))
+            return None
+        many = distinct > max(_FEW_COPIES, TOO_MANY_TWINS * len(rows))
         if many or (known.all() and len(rows) > 4 * _FEW_COPIES):
             raise ValueError(f"{seen} already, and evidence counts once: give new examples only.")
-        warnings.warn(
+        return [
             f"{seen}, or have equals that are. They are counted: if they are the very same, the "
-            "certificate is not valid.",
-            stacklevel=3,
-        )
-        return False
+            "certificate is not valid."
+        ]
 
     def prune(self, min_weight: float) -> "MajorityVoteClassifier":
         """Return a smaller vote, without the voters of little weight, and with its certificate.
@@ -320,7 +333,6 @@ class MajorityVoteClassifier(CertifiedVote):
         certificate = certify(
             self.statistics_, weights=kept / kept.sum(), bound=bound, prior=self._prior
         )
-        note_learned(self.statistics_, certificate.weights)
-        pruned.weights_ = certificate.weights.copy()
-        pruned.certificate_ = replace(certificate, provenance=dict(claimed.provenance))
+        pruned.weights_ = certificate.weights
+        pruned.certificate_ = self._add_provenance(certificate)
         return pruned

@@ -227,9 +227,13 @@ def verify(
     as_json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Check a certificate: its arithmetic alone, or everything with the model and the data.
+    """Check a certificate: its arithmetic alone, or the votes too with the model and the data.
 
-    The exit status is 0 if it holds up, 1 if it does not, 2 if it could not be checked.
+    The arithmetic is right in a file that is made up from beginning to end, too. What nobody can
+    check, a certificate assumes.
+
+    The exit status is 0 if what was checked is right, 1 if it is not, 2 if nothing could be
+    checked.
     """
     from .output import say
     from .verify import verify_file
@@ -240,15 +244,20 @@ def verify(
     elif not quiet:
         for text in result["checked"]:
             say(f"checked: {text}")
-        if result["holds"]:
-            say("The certificate holds up. " + result["statement"], style="bold")
-            if model is None:
-                say("The votes themselves are checked with --model and --data.")
-            else:
-                say("That the voters were trained on other rows is assumed, not checked.")
-    if not result["holds"] and not as_json:
+        if result["holds"] is not False:
+            for text in result["not_checked"]:
+                say(f"not checked: {text}")
+            say(result["verdict"], style="bold")
+            say("It claims: " + result["statement"])
+            for text in result["findings"]:
+                say(f"found, and throws doubt on the claim: {text}", style="bold red")
+            if model is not None:
+                say("It assumes:")
+                for text in result["assumptions"]:
+                    say(f"  - {text}")
+    if result["holds"] is False and not as_json:
         fail(f"the certificate does not hold up: {result['reason']}")
-    return 0 if result["holds"] else 1
+    return 1 if result["holds"] is False else 0
 
 
 @app.command(epilog="Example: certivote compare customers.csv --target churned --share-delta")

@@ -23,7 +23,7 @@ from ..classifiers import (
 )
 from ..learners import logistic
 from ..statistics import VoteStatistics
-from ..voters import PredictionTable, codes_of, fit_voters
+from ..voters import PredictionTable, fit_voters
 from .data import Table
 from .models import check_prior_option, make_bound, make_voters
 from .output import print_table, say, write_folder
@@ -80,13 +80,15 @@ def compare_data(
     check_prior_option(prior)
     weights = None
     if prior == "learned":
-        votes_a = voters.votes(X_a, classes, n_jobs=jobs, verbose=verbose)
-        codes_a = codes_of(y_a, classes)
-        weights = logistic(VoteStatistics.from_votes(votes_a, codes_a, keep_rows=True))
-    votes, votes_test = (
+        ballots = voters.votes(X_a, classes, n_jobs=jobs, verbose=verbose)
+        sample = VoteStatistics.from_votes(ballots.codes, ballots.truth(y_a), keep_rows=True)
+        weights = logistic(sample)
+    # The voters were trained on some of the classes, and name no others.
+    ballots, ballots_test = (
         voters.votes(X, classes, n_jobs=jobs, verbose=verbose) for X in (X_b, X_test)
     )
-    codes, codes_test = codes_of(y_b, classes), codes_of(y_test, classes)
+    votes, votes_test = ballots.codes, ballots_test.codes
+    codes, codes_test = ballots.truth(y_b), ballots_test.truth(y_test)
     if len(classes) == 2:
         names += _BINARY
         if find_spec("clarabel") is None:

@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize as scipy_minimize
 from scipy.special import expit
 
-from .._learned import note_learned
 from .._packed import erring_weight, tables_of, transposed_product
 from .._validation import check_positive
 from ..statistics import VoteStatistics
@@ -57,6 +56,4 @@ def logistic(statistics: VoteStatistics, penalty: float = 1.0) -> NDArray[np.flo
         options={"maxiter": 1000, "gtol": 1e-6 * statistics.n_samples},
     ).x
     total = float(found.sum())
-    weights = found / total if total > 0.0 else np.full(n, 1.0 / n)
-    note_learned(statistics, weights)
-    return weights
+    return found / total if total > 0.0 else np.full(n, 1.0 / n)

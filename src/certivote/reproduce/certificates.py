@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .._ballots import codes_of, count_vote_errors
 from .._files import write_whole
 from .._formatting import format_up
 from ..bounds import get_bound, list_bounds
@@ -22,6 +21,7 @@ from ..learners import logistic
 from ..solvers import minimize
 from ..statistics import VoteStatistics
 from ..voters import fit_voters
+from ..voting import count_vote_errors
 from .protocol import DELTA, LARGE, prepare
 from .run import check_names
 
@@ -89,11 +89,10 @@ def _stumps(data: Dataset, jobs: int | None, learned: bool) -> Votes:
     voters = fit_voters(
         "stumps", X[:half], y[:half], random_state=np.random.RandomState(0), n_jobs=jobs
     )
-    part_a, part_b, test = (
-        voters.votes(rows, _CLASSES, n_jobs=jobs) for rows in (X[:half], X[half:], data.X_test)
-    )
-    codes_a, codes_b, codes_test = (
-        codes_of(labels, _CLASSES) for labels in (y[:half], y[half:], data.y_test)
+    parts = (X[:half], y[:half]), (X[half:], y[half:]), (data.X_test, data.y_test)
+    ballots = [(voters.votes(rows, _CLASSES, n_jobs=jobs), labels) for rows, labels in parts]
+    (part_a, codes_a), (part_b, codes_b), (test, codes_test) = (
+        (votes.codes, votes.truth(labels)) for votes, labels in ballots
     )
     prior = None
     if learned:

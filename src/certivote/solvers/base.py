@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from .._learned import note_learned
 from .._threads import one_blas_thread
 from .._validation import check_prior
 from ..bounds.base import Bound, PrintedSettings, softmax
@@ -154,8 +153,6 @@ class Solver(BaseEstimator, ABC):
         value, (weights, converged, message) = min(
             zip(values, found + learned, strict=True), key=lambda pair: pair[0]
         )
-        if not any(np.array_equal(weights, other) for other in (p, *fixed)):
-            note_learned(statistics, weights)
         if not converged:
             warnings.warn(
                 f"the solver {self.name!r} stopped before it converged ({message}). The "

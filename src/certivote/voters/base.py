@@ -6,11 +6,17 @@ from typing import Any, Protocol, overload
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
 
-from .._ballots import codes_of
+from .._labels import check_labels
 from .._progress import progress_bar
+from ..voting import Ballots
 
-__all__ = ["Group", "Voters", "codes_of"]
+__all__ = ["Column", "Group", "Voters", "predictions"]
+
+# What one voter names: indices into the classes, −1 for any other label, and these other labels in
+# their order.
+Column = tuple[NDArray[np.integer[Any]], NDArray[Any]]
 
 
 class Group(Protocol):
@@ -25,8 +31,27 @@ class Group(Protocol):
     def prepare(self, X: Any) -> Any:
         """Return the data as these voters take it."""
 
-    def codes(self, index: int, prepared: Any, classes: NDArray[Any]) -> NDArray[np.integer[Any]]:
-        """Return what one voter predicts, as indices into the classes, −1 for any other label."""
+    def column(self, index: int, prepared: Any, classes: NDArray[Any]) -> Column:
+        """Return what one voter names."""
+
+
+def predictions(voter: Any, X: Any) -> NDArray[Any]:
+    """Return the labels that a classifier predicts, and refuse missing ones.
+
+    Parameters
+    ----------
+    voter : classifier
+        Anything with `predict`.
+    X : array-like of shape (m, n_features)
+        The examples.
+    """
+    predicted = check_labels(f"the predictions of {type(voter).__name__}", voter.predict(X), None)
+    if predicted.shape not in ((_num_samples(X),), (_num_samples(X), 1)):
+        raise ValueError(
+            f"the predictions of {type(voter).__name__} must be one label for each of "
+            f"{_num_samples(X)} examples, got shape {predicted.shape}."
+        )
+    return predicted.reshape(-1)
 
 
 class Voters(Sequence[Any]):
@@ -68,7 +93,7 @@ class Voters(Sequence[Any]):
         n_jobs: int | None = None,
         verbose: int = 0,
         only: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.integer[Any]]:
+    ) -> Ballots:
         """Return what each voter predicts for each example.
 
         Parameters
@@ -86,11 +111,11 @@ class Voters(Sequence[Any]):
 
         Returns
         -------
-        ndarray of shape (m, n_asked)
-            Indices into `classes`; −1 for any other label.
+        Ballots
+            The labels that they name. These are `classes`, and others that a voter has named.
         """
         asked = np.ones(len(self), dtype=bool) if only is None else only
-        columns: list[NDArray[np.integer[Any]]] = []
+        columns: list[Column] = []
         first = 0
         with progress_bar("voting", int(asked.sum()), verbose) as advance:
             for group in self.groups:
@@ -101,11 +126,10 @@ class Voters(Sequence[Any]):
                 prepared = group.prepare(X)
 
                 def ask(index: int, group: Group = group, prepared: Any = prepared) -> Any:
-                    column = group.codes(index, prepared, classes)
+                    column = group.column(index, prepared, classes)
                     advance()
                     return column
 
                 parallel = Parallel(n_jobs=n_jobs, prefer="threads")
                 columns += parallel(delayed(ask)(int(index)) for index in members)
-        narrow = np.min_scalar_type(-max(len(classes), 1))
-        return np.stack(columns, axis=1, dtype=narrow, casting="unsafe")
+        return Ballots.collect(columns, classes)

@@ -20,7 +20,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .base import Group, codes_of
+from .._labels import UNKNOWN, coded, codes_of
+from .base import Column, Group, predictions
 from .stumps import Stumps
 
 __all__ = ["EstimatorGroup", "Prepared", "as_tree_data", "check_one_output", "is_frozen", "unpack"]
@@ -63,8 +64,8 @@ class EstimatorGroup:
         """
         return X if self.preparation is None else self.preparation(X)
 
-    def codes(self, index: int, prepared: Any, classes: NDArray[Any]) -> NDArray[np.integer[Any]]:
-        """Return what one member predicts, as indices into the classes.
+    def column(self, index: int, prepared: Any, classes: NDArray[Any]) -> Column:
+        """Return what one member names.
 
         Parameters
         ----------
@@ -78,13 +79,14 @@ class EstimatorGroup:
         member = self.members[index]
         if self.features is not None:
             prepared = prepared[:, self.features[index]]
-        predicted = np.asarray(member.predict(prepared))
+        predicted = predictions(member, prepared)
         # A frozen member of an ensemble was fitted by its owner, on labels and not on indices.
         last = member.steps[-1][1] if isinstance(member, Pipeline) else member
         if self.labels is None or isinstance(last, FrozenEstimator):
-            return codes_of(predicted, classes)
-        lookup = codes_of(self.labels, classes)
-        return lookup[predicted.astype(np.intp)]
+            return coded(predicted, classes)
+        own = predicted.astype(np.intp)
+        codes = codes_of(self.labels, classes)[own]
+        return codes, self.labels[own[codes == UNKNOWN]]
 
 
 def unpack(estimator: Any) -> Group:
@@ -200,8 +202,8 @@ class Prepared:
         """
         return self.group.prepare(self.transformers.transform(X))
 
-    def codes(self, index: int, prepared: Any, classes: NDArray[Any]) -> NDArray[np.integer[Any]]:
-        """Return what one member predicts, as indices into the classes.
+    def column(self, index: int, prepared: Any, classes: NDArray[Any]) -> Column:
+        """Return what one member names.
 
         Parameters
         ----------
@@ -212,7 +214,7 @@ class Prepared:
         classes : ndarray
             The sorted labels.
         """
-        return self.group.codes(index, prepared, classes)
+        return self.group.column(index, prepared, classes)
 
 
 @dataclass

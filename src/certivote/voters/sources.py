@@ -6,9 +6,10 @@ from warnings import warn
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +22,7 @@ from .estimators import is_frozen as is_frozen_estimator
 from .stumps import Stumps
 from .table import PredictionTable
 
-__all__ = ["fit_voters", "is_frozen"]
+__all__ = ["fit_voters", "frozen_parts", "is_frozen"]
 
 _GROWING = (RandomForestClassifier, ExtraTreesClassifier)
 _TREES_AT_ONCE = 10
@@ -36,8 +37,33 @@ def is_frozen(voters: Any) -> bool:
         What `MajorityVoteClassifier` takes as voters.
     """
     if isinstance(voters, list | tuple):
-        return all(is_frozen_estimator(voter) for voter in voters)
+        frozen = [is_frozen_estimator(voter) for voter in voters]
+        if any(frozen) and not all(frozen):
+            raise ValueError(
+                f"voters must be all frozen or all to be trained, got {sum(frozen)} frozen ones of "
+                f"{len(frozen)}: some would be certified on data that trains the others. Train the "
+                "others on other data, and freeze them too."
+            )
+        return bool(frozen) and all(frozen)
     return isinstance(voters, PredictionTable) or is_frozen_estimator(voters)
+
+
+def frozen_parts(voters: Any) -> int:
+    """Return how many frozen estimators are inside voters that are to be trained.
+
+    Parameters
+    ----------
+    voters : object
+        What `MajorityVoteClassifier` takes as voters.
+    """
+    members = voters if isinstance(voters, list | tuple) else [voters]
+    inside = (
+        part
+        for member in members
+        if isinstance(member, BaseEstimator)
+        for part in member.get_params(deep=True).values()
+    )
+    return len({id(part) for part in inside if isinstance(part, FrozenEstimator)})
 
 
 def fit_voters(

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array
 
+from .._labels import UNKNOWN, codes_of
 from .._validation import check_positive
-from .base import codes_of
+from .base import Column
 
 __all__ = ["Stump", "Stumps"]
 
@@ -117,8 +118,8 @@ class Stumps(BaseEstimator):
         """
         return check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
 
-    def codes(self, index: int, prepared: Any, classes: NDArray[Any]) -> NDArray[np.integer[Any]]:
-        """Return what one stump predicts, as indices into the classes.
+    def column(self, index: int, prepared: Any, classes: NDArray[Any]) -> Column:
+        """Return what one stump names.
 
         Parameters
         ----------
@@ -130,8 +131,10 @@ class Stumps(BaseEstimator):
             The sorted labels.
         """
         stump = self.stumps_[index]
-        low, high = codes_of(np.array([stump.low, stump.high]), classes)
-        return np.asarray(np.where(prepared[:, stump.feature] > stump.threshold, high, low))
+        sides = np.array([stump.low, stump.high])
+        above = (prepared[:, stump.feature] > stump.threshold).astype(np.intp)
+        codes = codes_of(sides, classes)[above]
+        return codes, sides[above[codes == UNKNOWN]]
 
 
 def _stumps(

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from .base import codes_of
+from .._labels import check_labels, coded
+from .base import Column
 
 __all__ = ["PredictionTable"]
 
@@ -15,8 +16,9 @@ class PredictionTable(BaseEstimator):
     """Let the columns of X be the predictions of voters from elsewhere.
 
     For neural networks, other languages, human raters: X is a table with one row per example and
-    one column per voter, and holds predicted labels. All of it certifies, so it must be new to the
-    voters.
+    one column per voter, and holds predicted labels, none of them missing. All of it certifies, so
+    it must be new to the voters. A label that the certification examples do not hold has its say in
+    `predict` like any other.
 
     Examples
     --------
@@ -65,15 +67,14 @@ class TableGroup:
         X : array-like of shape (m, n_voters)
             Predicted labels.
         """
-        table = np.asarray(X)
-        if table.ndim != 2 or table.shape[1] != self.n_voters:
+        if np.ndim(X) != 2 or np.shape(X)[1] != self.n_voters:
             raise ValueError(
-                f"X must have {self.n_voters} columns of predictions, got shape {table.shape}."
+                f"X must have {self.n_voters} columns of predictions, got shape {np.shape(X)}."
             )
-        return table
+        return check_labels("X", X, ndim=2)
 
-    def codes(self, index: int, prepared: Any, classes: NDArray[Any]) -> NDArray[np.integer[Any]]:
-        """Return one column, as indices into the classes.
+    def column(self, index: int, prepared: Any, classes: NDArray[Any]) -> Column:
+        """Return what is in one column.
 
         Parameters
         ----------
@@ -84,4 +85,4 @@ class TableGroup:
         classes : ndarray
             The sorted labels.
         """
-        return codes_of(prepared[:, index], classes)
+        return coded(prepared[:, index], classes)

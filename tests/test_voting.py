@@ -9,21 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certivote import VoteStatistics
-from certivote._ballots import count_vote_errors, vote_shares, winners
+from certivote.voting import Ballots, count_vote_errors
 
 
-def prediction(row, weights, classes):
+def prediction(row, weights):
     """The label with the largest weight behind it, the first in sorted order on a tie."""
     behind = defaultdict(Fraction)
     for label, weight in zip(row, weights, strict=True):
-        if label in classes:
-            behind[label] += weight
-    return max(sorted(classes), key=lambda label: behind[label])
+        behind[label] += weight
+    return max(sorted(behind), key=lambda label: behind[label])
 
 
-def errors_one_by_one(votes, y, weights, classes=None):
-    classes = set(np.unique(votes).tolist()) | set(y) if classes is None else set(classes)
-    return sum(prediction(row, weights, classes) != label for row, label in zip(votes, y))  # noqa: B905
+def errors_one_by_one(votes, y, weights):
+    return sum(prediction(row, weights) != label for row, label in zip(votes, y))  # noqa: B905
 
 
 @settings(max_examples=60, deadline=None)
@@ -52,20 +50,48 @@ def test_labels_of_any_kind(kind):
 
 def test_labels_that_cannot_be_sorted_are_refused():
     votes = np.array([[1, "a"], ["a", 1]], dtype=object)
-    with pytest.raises(ValueError, match="votes must hold labels that can be sorted"):
+    with pytest.raises(ValueError, match="labels must be of one kind, to be sorted"):
         count_vote_errors(votes, np.array([1, "a"], dtype=object), [[0.5, 0.5]])
 
 
-def test_a_label_that_is_none_of_the_classes_has_no_say():
-    votes, y = np.array([[-1, -1, 1], [-1, -1, -1], [-1, -1, -1]]), np.array([1, 0, 2])
-    assert vote_shares(votes, np.full(3, 1 / 3), 2).tolist() == [[0, 1], [1, 0], [1, 0]]
-    tested = count_vote_errors(votes, y, [[1 / 3] * 3], classes=[0, 1])
-    assert tested.errors.tolist() == [1]
+def test_a_label_that_nobody_knew_wins_like_any_other():
+    """The classes are 3 and 5; the first two voters name 4, which comes before 5 on a tie."""
+    columns = [
+        (np.array([-1, 1, -1]), np.array([4, 4])),
+        (np.array([-1, -1, 0]), np.array([4, 9])),
+        (np.array([0, 1, 1]), np.empty(0, dtype=int)),
+    ]
+    ballots = Ballots.collect(columns, np.array([3, 5]))
+    assert ballots.labels[ballots.codes].tolist() == [[4, 4, 3], [5, 9, 5], [4, 3, 5]]
+    assert ballots.predict(np.full(3, 1 / 3)).tolist() == [4, 5, 3]
+    assert ballots.truth(np.array([4, 7, 3])).tolist() == [1, 4, 0]
 
 
 def test_thirds_and_two_sixths_tie():
-    shares = vote_shares(np.array([[1, 0, 0]]), np.array([0.5, 1 / 3, 1 / 6]), 2)
-    assert winners(shares).tolist() == [0]
+    ballots = Ballots(np.array([[1, 0, 0]]), np.arange(2))
+    assert ballots.predict(np.array([0.5, 1 / 3, 1 / 6])).tolist() == [0]
+
+
+@pytest.mark.parametrize("n_labels", [2, 50, 3000])
+def test_shares_do_not_depend_on_the_rows_beside_or_on_voters_without_weight(n_labels):
+    """The sum of a share in the order of the voters, one after the other, to the last bit."""
+    rng = np.random.default_rng(n_labels)
+    codes, weights = rng.integers(n_labels, size=(300, 40)), rng.dirichlet(np.ones(40))
+    weights[::3] = 0.0
+    labels = np.arange(n_labels)
+    shares = Ballots(codes, labels).shares(weights)
+    some = Ballots(codes[:, weights > 0], labels)
+    assert np.array_equal(some.shares(weights[weights > 0]), shares)
+    assert np.array_equal(Ballots(codes[7:8], labels).shares(weights)[0], shares[7])
+    for row, own in zip(codes[:50].tolist(), shares[:50], strict=True):
+        behind = defaultdict(float)
+        for label, weight in zip(row, weights.tolist(), strict=True):
+            behind[label] += weight
+        total = sum(weights.tolist())
+        assert {label: own[label] for label in behind} == {k: w / total for k, w in behind.items()}
+    expected = [prediction(row, list(map(Fraction, weights.tolist()))) for row in codes.tolist()]
+    assert Ballots(codes, labels).predict(weights).tolist() == expected
+    assert some.predict(weights[weights > 0]).tolist() == expected
 
 
 @pytest.fixture

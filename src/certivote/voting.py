@@ -1,0 +1,229 @@
+"""Who wins a vote, and how often it errs: the one place that decides, for counting and predicting.
+
+The label with the largest share of the weights wins, among the labels that the voters name on that
+example, whoever has named them before; a tie goes to the first in sorted order. A share is added up
+in the order of the voters, one after the other: it depends neither on the examples beside, nor on
+voters without weight.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._labels import UNKNOWN, coded, codes_of, merge_labels
+from ._validation import check_distributions
+
+__all__ = ["TIE", "Ballots", "FixedVotes", "count_vote_errors", "is_row", "winners"]
+
+# Vote shares this close to each other are a tie.
+TIE = 1e-12
+# Shares, or votes, that are added up at a time: few enough for the cache.
+_CELLS = 2**20
+# More labels than so many, and than voters, are numbered anew for so many votes at a time.
+_FEW_LABELS, _FEW_VOTES = 64, 2**12
+
+
+@dataclass(frozen=True, eq=False)
+class Ballots:
+    """Which label each voter names for each example.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (m, n)
+        Indices into `labels`.
+    labels : ndarray
+        Sorted labels, each once: all that are named, and others.
+    """
+
+    codes: NDArray[np.integer[Any]]
+    labels: NDArray[Any]
+
+    @classmethod
+    def collect(
+        cls, columns: list[tuple[NDArray[Any], NDArray[Any]]], classes: NDArray[Any]
+    ) -> "Ballots":
+        """Return the ballots of voters that were asked one by one.
+
+        Parameters
+        ----------
+        columns : list of (ndarray of shape (m,), ndarray)
+            For each voter, indices into `classes`, −1 for other labels, and these other labels in
+            their order.
+        classes : ndarray
+            Sorted labels.
+        """
+        strange = [labels for _, labels in columns if labels.size]
+        labels = merge_labels(classes, *strange) if strange else classes
+        narrow = np.min_scalar_type(-max(len(labels), 1))
+        codes = np.stack([column for column, _ in columns], axis=1, dtype=narrow, casting="unsafe")
+        if strange:
+            unknown = codes == UNKNOWN
+            codes = codes_of(classes, labels).astype(narrow)[codes]
+            for j in np.flatnonzero(unknown.any(axis=0)):
+                codes[unknown[:, j], j] = codes_of(columns[j][1], labels)
+            if codes.min() < 0:
+                raise ValueError("labels must be equal to themselves, and be sorted: got others.")
+        return cls(codes, labels)
+
+    def truth(self, y: NDArray[Any]) -> NDArray[np.intp]:
+        """Return the indices of true labels, and one that nobody names where there is none.
+
+        Parameters
+        ----------
+        y : ndarray of shape (m,)
+            The true labels.
+        """
+        codes = codes_of(y, self.labels)
+        return np.where(codes == UNKNOWN, len(self.labels), codes)
+
+    def shares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weight of the voters that name each label, by example and label.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n,)
+            The weights of the voters.
+        """
+        shares = np.empty((len(self.codes), len(self.labels)))
+        for rows in _chunks(len(self.codes), _CELLS // max(self.codes.shape[1], len(self.labels))):
+            shares[rows] = _shares(self.codes[rows], weights, len(self.labels))
+        return shares
+
+    def predict(self, weights: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the labels that win.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n,)
+            The weights of the voters.
+        """
+        (m, n), n_labels = self.codes.shape, len(self.labels)
+        many = n_labels > max(_FEW_LABELS, n)
+        won = np.empty(m, dtype=np.intp)
+        for rows in _chunks(m, _FEW_VOTES // n if many else _CELLS // max(n, n_labels)):
+            codes = self.codes[rows]
+            if many:
+                # Few examples name few labels: the others need no room.
+                named, own = np.unique(codes, return_inverse=True)
+                won[rows] = named[winners(_shares(own.reshape(codes.shape), weights, len(named)))]
+            else:
+                won[rows] = winners(_shares(codes, weights, n_labels))
+        labels: NDArray[Any] = self.labels[won]
+        return labels
+
+
+def _chunks(m: int, step: int) -> Iterator[slice]:
+    step = max(1, step)
+    return (slice(start, start + step) for start in range(0, m, step))
+
+
+def _shares(
+    codes: NDArray[Any], weights: NDArray[np.float64], n_labels: int
+) -> NDArray[np.float64]:
+    """Return the shares of few examples; each is a sum in the order of the voters, as is their all.
+
+    So a share of all voters is exactly 1.
+    """
+    m = len(codes)
+    cells = codes.astype(np.intp)
+    cells += (n_labels * np.arange(m))[:, None]
+    behind = np.broadcast_to(weights, cells.shape)
+    shares: NDArray[Any] = np.bincount(cells.ravel(), behind.ravel(), m * n_labels)
+    shares /= np.cumsum(weights)[-1]
+    return shares.reshape(m, n_labels)
+
+
+def winners(shares: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the label with the largest share, the first one on a tie.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (m, n_labels)
+        What `Ballots.shares` returned.
+    """
+    tied = shares >= shares.max(axis=1, keepdims=True) - TIE
+    first: NDArray[np.intp] = tied.argmax(axis=1)
+    return first
+
+
+@dataclass(frozen=True, eq=False)
+class FixedVotes:
+    """How often votes whose weights were fixed before the sample err on it.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (M, n)
+        The weights of each of these votes.
+    errors : ndarray of shape (M,)
+        On how many examples each of them predicts a wrong label.
+    """
+
+    weights: NDArray[np.float64]
+    errors: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        for array in (self.weights, self.errors):
+            array.flags.writeable = False
+
+    def errors_of(self, weights: NDArray[np.float64]) -> int | None:
+        """Return the errors of the vote with these weights, None if it was not tested."""
+        found = np.flatnonzero(np.all(self.weights == weights, axis=1))
+        return int(self.errors[found[0]]) if found.size else None
+
+    def __add__(self, other: "FixedVotes") -> "FixedVotes":
+        """Return the errors on both samples of the votes that were tested on both."""
+        pairs = [
+            (weights, errors + more)
+            for weights, errors in zip(self.weights, self.errors.tolist(), strict=True)
+            if (more := other.errors_of(weights)) is not None
+        ]
+        return FixedVotes(
+            np.array([weights for weights, _ in pairs]).reshape(len(pairs), self.weights.shape[1]),
+            np.array([errors for _, errors in pairs], dtype=np.int64),
+        )
+
+
+def count_vote_errors(votes: NDArray[Any], y: NDArray[Any], weights: ArrayLike) -> FixedVotes:
+    """Count the errors of weighted votes.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (m, n)
+        Predicted labels.
+    y : ndarray of shape (m,)
+        True labels, of the same kind.
+    weights : array-like of shape (M, n)
+        The weights of each vote.
+    """
+    rows = check_distributions("tested", weights, votes.shape[1])
+    errors = np.zeros(len(rows), dtype=np.int64)
+    known = votes[0, :1]
+    for chunk in _chunks(len(votes), _CELLS // votes.shape[1]):
+        ballots = _encoded(votes[chunk], known)
+        known = ballots.labels
+        errors += [np.count_nonzero(ballots.predict(q) != y[chunk]) for q in rows]
+    return FixedVotes(rows, errors)
+
+
+def _encoded(votes: NDArray[Any], known: NDArray[Any]) -> Ballots:
+    """Return votes as ballots, of labels that are known already and others."""
+    if votes.dtype.kind in "iu" and votes.min() >= 0 and (high := int(votes.max())) < _FEW_LABELS:
+        return Ballots(votes, np.arange(high + 1))  # small numbers are their own codes
+    columns = [coded(column, known) for column in votes.T]
+    return Ballots.collect(columns, known)
+
+
+def is_row(weights: NDArray[np.float64], table: NDArray[np.float64]) -> bool:
+    """Tell whether weights are a row of a table, to the last bit.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n,)
+        The weights.
+    table : ndarray of shape (M, n)
+        The table.
+    """
+    return bool(np.any(np.all(table == weights, axis=1)))

@@ -1,0 +1,324 @@
+"""What speaks against a certificate is written into it: findings, which are warnings too."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier
+
+from certivote import (
+    CBBoostClassifier,
+    Certificate,
+    CertificateError,
+    MajorityVoteClassifier,
+    VoteStatistics,
+    certify,
+)
+from certivote.datasets import load
+from certivote.voters import PredictionTable
+
+
+def small(**settings):
+    return MajorityVoteClassifier(**{"n_voters": 5, "random_state": 0, **settings})
+
+
+def frozen_trees(X, y):
+    trees = [DecisionTreeClassifier(max_depth=4, random_state=seed).fit(X, y) for seed in range(3)]
+    return [FrozenEstimator(tree) for tree in trees]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X, y
+
+
+def stacked(X, y, times):
+    return np.tile(X, (times, 1)), np.tile(y, times)
+
+
+@pytest.fixture
+def one_finding(told, tmp_path):
+    """Run what returns a certificate; it must have one finding, which was a warning too."""
+
+    def check(make, *words):
+        with told() as texts:
+            certificate = make()
+        assert [text for text in texts if all(word in text for word in words)]
+        assert isinstance(certificate.findings, tuple)
+        assert len(certificate.findings) == 1
+        (finding,) = certificate.findings
+        assert finding in texts
+        assert all(word in finding for word in words)
+        certificate.to_json(tmp_path / "certificate.json")
+        read = Certificate.from_json(tmp_path / "certificate.json")
+        assert read.findings == certificate.findings
+        return finding
+
+    return check
+
+
+# --- nothing to find ---
+
+
+def test_clean_fits_have_no_findings(data):
+    X, y, X_new, y_new = data
+    for kind in (MajorityVoteClassifier, CBBoostClassifier):
+        vote = kind(n_voters=5, random_state=0).fit(X, y)
+        assert vote.certificate_.findings == ()
+        assert vote.certify(X_new, y_new).findings == ()
+    vote = MajorityVoteClassifier(voters=frozen_trees(X, y)).fit(X_new, y_new)
+    assert vote.certificate_.findings == ()
+    assert certify(np.stack([y, y], axis=1), y).findings == ()
+    assert vote.statistics_.findings == ()
+
+
+@pytest.mark.parametrize("dtype", [float, np.int64, np.uint8])
+def test_digits_once_have_no_findings(dtype, digits):
+    X, y = digits
+    for seed in range(3):
+        vote = small(random_state=seed).fit(X.astype(dtype), y)
+        assert vote.certificate_.findings == ()
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "usvotes"])
+def test_discrete_data_whose_rows_repeat_by_chance_have_no_findings(name):
+    if not os.environ.get("CERTIVOTE_DATA"):
+        pytest.skip("CERTIVOTE_DATA is not set: the raw files are needed")
+    task = load(name, download=False)
+    X, y = np.vstack([task.X_train, task.X_test]), np.append(task.y_train, task.y_test)
+    for seed in range(5):
+        assert small(random_state=seed).fit(X, y).certificate_.findings == ()
+    vote = MajorityVoteClassifier(voters=frozen_trees(task.X_train, task.y_train))
+    assert vote.fit(task.X_test, task.y_test).certificate_.findings == ()
+    assert vote.certify(task.X_train, task.y_train).findings == ()
+
+
+@pytest.mark.parametrize("shape", [(400, 3, 2), (400, 8, 2), (1000, 6, 3), (300, 1, 50)], ids=str)
+def test_few_values_repeat_by_chance(shape):
+    m, d, k = shape
+    rng = np.random.default_rng(0)
+    X, X_new = rng.integers(k, size=(m, d)), rng.integers(k, size=(m, d))
+    for dtype in (int, float):
+        y, y_new = X[:, 0] > k // 2 - 1, X_new[:, 0] > k // 2 - 1
+        vote = small().fit(X.astype(dtype), y)
+        assert vote.certificate_.findings == ()
+        frozen = MajorityVoteClassifier(voters=frozen_trees(X, y)).fit(X_new.astype(dtype), y_new)
+        assert frozen.certificate_.findings == ()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+@pytest.mark.parametrize("n_labels", [2, 10, 200])
+def test_predictions_repeat_wherever_voters_agree(n_labels, noise):
+    """The rows of a table are no features: that they come again says nothing."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(n_labels, size=1000)
+    wrong = rng.random((1000, 9)) < noise
+    table = np.where(wrong, rng.integers(n_labels, size=wrong.shape), y[:, None])
+    vote = MajorityVoteClassifier(voters=PredictionTable()).fit(table, y)
+    assert vote.certificate_.findings == ()
+
+
+# --- twins, copies and training rows ---
+
+
+@pytest.mark.parametrize("dtype", [float, np.int64, np.uint8])
+@pytest.mark.parametrize("times", [2, 5])
+def test_digits_stacked(times, dtype, digits, one_finding):
+    """Integer features, as rich as any."""
+    X, y = digits
+    X, y = stacked(X.astype(dtype), y, times)
+    one_finding(lambda: small().fit(X, y).certificate_, "twin")
+
+
+@pytest.mark.parametrize("times", [2, 5])
+def test_continuous_rows_stacked(times, data, one_finding):
+    X, y, *_ = data
+    X, y = stacked(X, y, times)
+    one_finding(lambda: small().fit(X, y).certificate_, "twin")
+    one_finding(
+        lambda: CBBoostClassifier(n_voters=5, random_state=0).fit(X, y).certificate_, "twin"
+    )
+
+
+@pytest.mark.parametrize("kind", ["continuous", "integer"])
+def test_copies_that_certify_frozen_voters(kind, data, digits, one_finding):
+    X, y, X_new, y_new = data
+    if kind == "integer":
+        X, y = digits[0][:600], digits[1][:600]
+        X_new, y_new = digits[0][600:], digits[1][600:]
+    voters = frozen_trees(X, y)
+    rows, labels = stacked(X_new, y_new, 3)
+    one_finding(lambda: MajorityVoteClassifier(voters=voters).fit(rows, labels).certificate_, "cop")
+    vote = MajorityVoteClassifier(voters=voters).fit(X_new, y_new)
+    extra = stacked(X, y, 3)
+    one_finding(lambda: vote.certify(*extra), "cop")
+
+
+def test_voters_trained_on_the_very_rows(data, one_finding):
+    X, y, *_ = data
+    forest = RandomForestClassifier(30, random_state=0).fit(X, y)
+    vote = MajorityVoteClassifier(voters=FrozenEstimator(forest))
+    one_finding(lambda: vote.fit(X, y).certificate_, "trained")
+
+
+# --- labels ---
+
+
+def labels_with_a_rare_one(X, y):
+    """A label that is in part B only, by the seed of the vote."""
+    order = np.random.RandomState(0).permutation(len(y))
+    labels = np.array(["no", "yes", "rare"])[y]
+    labels[order[-1]] = "rare"
+    return labels
+
+
+def test_classes_in_part_b_only(data, one_finding):
+    X, y, *_ = data
+    labels = labels_with_a_rare_one(X, y)
+    one_finding(lambda: small().fit(X, labels).certificate_, "'rare'", "part A")
+
+
+def test_labels_that_a_fitted_vote_has_never_seen(data, one_finding):
+    X, y, X_new, y_new = data
+    vote, labels = small().fit(X, y), y_new.copy()
+    labels[:4] = 7
+    one_finding(lambda: vote.certify(X_new, labels), "never seen", "7")
+    assert vote.certify(X_new, y_new).findings == ()
+    one_finding(lambda: vote.partial_fit(X_new, labels).certificate_, "never seen", "7")
+
+
+# --- known rows ---
+
+
+def with_known(data, n_known):
+    X, y, X_new, y_new = data
+    keep = 300 - n_known
+    return np.vstack([X_new[:keep], X[:n_known]]), np.r_[y_new[:keep], y[:n_known]]
+
+
+def test_a_few_known_rows(data, one_finding):
+    X, y, *_ = data
+    vote, batch = small().fit(X, y), with_known(data, 6)
+    one_finding(lambda: vote.certify(*batch), "2.0%")
+    assert vote.certificate_.findings == ()
+    one_finding(lambda: vote.partial_fit(*batch).certificate_, "6 of these 300")
+
+
+def test_findings_of_earlier_batches_stay(data, told):
+    X, y, X_new, y_new = data
+    vote = small()
+    with told():
+        vote.fit(*stacked(X[:200], y[:200], 2))
+    (first,) = vote.certificate_.findings
+    vote.partial_fit(X_new[:100], y_new[:100])
+    assert vote.certificate_.findings == (first,)
+    labels = y_new[100:200].copy()
+    labels[0] = 7
+    with told() as texts:
+        vote.partial_fit(X_new[100:200], labels)
+    assert len(vote.certificate_.findings) == 2
+    assert vote.certificate_.findings[0] == first
+    assert vote.certificate_.findings[1] in texts
+    vote.partial_fit(X_new[200:], y_new[200:])
+    assert len(vote.certificate_.findings) == 2
+    # Learning from scratch forgets them.
+    assert vote.fit(X, y).certificate_.findings == ()
+
+
+def test_a_smaller_vote_keeps_the_findings(data, told):
+    X, y, *_ = data
+    with told():
+        vote = small().fit(*stacked(X, y, 2))
+    assert vote.prune(0.01).certificate_.findings == vote.certificate_.findings != ()
+
+
+# --- verify ---
+
+
+def test_verify_refuses_a_certificate_without_its_findings(data, told):
+    X, y, *_ = data
+    X, y = stacked(X, y, 2)
+    with told():
+        vote = small().fit(X, y)
+    own = vote.certificate_
+    with told():
+        vote.verify(X, y)
+        vote.verify(X, y, own)
+        with pytest.raises(CertificateError, match="finding"):
+            vote.verify(X, y, replace(own, findings=()))
+        with pytest.raises(CertificateError, match="finding"):
+            vote.verify(X, y, replace(own, findings=("All is well.",)))
+
+
+def test_verify_refuses_new_data_without_its_findings(data, told):
+    """`certify` of a fitted vote finds them on the data, and so does `verify`."""
+    X, y, X_new, y_new = data
+    vote, labels = small().fit(X, y), y_new.copy()
+    labels[:4] = 7
+    with told():
+        certificate = vote.certify(X_new, labels)
+        vote.verify(X_new, labels, certificate)
+        with pytest.raises(CertificateError, match="finding"):
+            vote.verify(X_new, labels, replace(certificate, findings=()))
+
+
+# --- statistics ---
+
+
+def counts(m, seed=0):
+    return VoteStatistics.from_losses(np.random.default_rng(seed).random((m, 4)) < 0.3)
+
+
+@pytest.fixture
+def doubled(told):
+    """Statistics that hold every example twice, with what was warned of."""
+    statistics = counts(1000)
+    with told() as itself:
+        first = statistics + statistics
+    with told() as same:
+        second = statistics + counts(1000)
+    return [(first, itself), (second, same)]
+
+
+def test_statistics_merged_with_themselves(doubled):
+    for statistics, texts in doubled:
+        assert isinstance(statistics.findings, tuple)
+        assert len(statistics.findings) == 1
+        assert list(statistics.findings) == texts
+        assert "twice" in statistics.findings[0]
+
+
+def test_findings_of_statistics_survive(doubled, tmp_path):
+    for statistics, _ in doubled:
+        found = statistics.findings
+        statistics.save(tmp_path / "statistics.npz")
+        loaded = VoteStatistics.load(tmp_path / "statistics.npz")
+        assert loaded.findings == found
+        for more in (counts(50, 1), counts(2000, 2)):
+            assert (loaded + more).findings == found
+            assert (more + loaded).findings == found
+            assert sum([more, loaded, counts(70, 3)]).findings == found
+
+
+def test_findings_of_statistics_reach_the_certificate(doubled):
+    for statistics, _ in doubled:
+        certificate = certify(statistics)
+        assert certificate.findings == statistics.findings
+        certificate.verify(statistics=statistics)
+        with pytest.raises(CertificateError, match="finding"):
+            replace(certificate, findings=()).verify(statistics=statistics)
+
+
+def test_honest_merges_have_no_findings(tmp_path):
+    small_ones = counts(20) + counts(20)  # the same counts may be chance
+    large = counts(1000) + counts(1000, seed=1)
+    for statistics in (counts(1000), small_ones, large, sum([large, small_ones])):
+        assert statistics.findings == ()
+        statistics.save(tmp_path / "statistics.npz")
+        assert VoteStatistics.load(tmp_path / "statistics.npz").findings == ()
+        assert certify(statistics).findings == ()
