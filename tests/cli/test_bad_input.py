@@ -1,5 +1,7 @@
 """Bad input ends in one sentence, exit status 2, and nothing left behind."""
 
+import json
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -264,13 +266,16 @@ def test_a_model_that_is_no_classifier(model, words, refused, table, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", bytes(range(256)), b"\x80\x04K"])
-def test_a_model_that_is_garbage(content, refused, table, tmp_path, certified):
+def test_a_model_that_is_garbage(content, refused, invoke, table, tmp_path, certified):
     (tmp_path / "m.joblib").write_bytes(content)
     words = "m.joblib is not a model that joblib can load"
     assert words in refused(table(), "--model", "m.joblib")
     assert words in refused("m.joblib", "table.csv", command="predict")
     everything = ("--model", "m.joblib", "--data", "table.csv")
-    assert words in refused(certified.certificate_path, *everything, command="verify")
+    alone = certified.certificate | {"files": {}}
+    (tmp_path / "certificate.json").write_text(json.dumps(alone))
+    done = invoke("verify", "certificate.json", *everything, cwd=tmp_path, status=2)
+    assert words in the_error(done.stderr)
 
 
 def test_a_model_of_a_class_that_is_not_installed(refused, table, tmp_path):

@@ -302,11 +302,14 @@ def compare(
     debug: Debug = False,
 ) -> None:
     """Certify every bound and learner on the same voters and split, with test risks beside."""
+    from .compare import FILES, compare_data, print_comparison, write_comparison
     from .compare import as_json as plain
-    from .compare import compare_data, print_comparison, write_comparison
     from .data import read_table
+    from .output import check_folder
 
     table = read_table(data, target, drop or [], categorical or [], quiet=quiet or as_json)
+    folder = out or Path(f"{table.name.replace(':', '-')}-comparison")
+    check_folder(folder, FILES)
     result = compare_data(
         table,
         voters,
@@ -321,7 +324,6 @@ def compare(
         jobs,
         verbose=0 if quiet or as_json else 1,
     )
-    folder = out or Path(f"{table.name.replace(':', '-')}-comparison")
     if as_json:
         write_comparison(result, folder)
         print_json(plain(result))

@@ -7,12 +7,16 @@ from typing import Any
 
 import joblib
 
+from .._files import file_sha256
 from .._stopwatch import Stopwatch
 from ..certificate import Certificate
 from ..classifiers import MajorityVoteClassifier
 from ..report import write_report
 from .data import Table, read_table
 from .models import (
+    CERTIFICATE,
+    MODEL,
+    REPORT,
     category_names,
     check_classes,
     check_prior_option,
@@ -68,7 +72,10 @@ def certify_data(request: Request) -> dict[str, Any]:
     clock = Stopwatch()
     bound = make_bound(request.bound, request.delta, request.constant)
     check_prior_option(request.prior)
-    model: Any = None if request.model is None else load_model(request.model, request.quiet)
+    model: Any = None
+    if request.model is not None:
+        loaded = file_sha256(request.model) if request.model.is_file() else None
+        model = load_model(request.model, request.quiet)
     names = None if model is None else feature_names(model)
     table = read_table(
         request.data,
@@ -81,8 +88,8 @@ def certify_data(request: Request) -> dict[str, Any]:
         quiet=request.quiet,
     )
     folder = request.out or Path(f"{table.name.replace(':', '-')}-certificate")
-    check_folder(folder)
-    if not request.quiet and (folder / "certificate.json").exists():
+    check_folder(folder, (MODEL, REPORT, CERTIFICATE))
+    if not request.quiet and (folder / CERTIFICATE).exists():
         note(f"the certificate in {folder} will be replaced.")
     clock.lap("reading")
     optimisation = None
@@ -101,24 +108,27 @@ def certify_data(request: Request) -> dict[str, Any]:
     certificate = _describe(certificate, table)
     if fitted:
         vote.certificate_ = certificate
-    details = {"data": request.data, "model": "model.joblib"}
-
-    def write_page(path: Path) -> None:
-        write_report(certificate, path, optimisation=optimisation, details=details)
+    details = {"data": request.data, "model": MODEL}
 
     def write_model(path: Path) -> None:
         if fitted:
             joblib.dump(vote, path)
-        else:
-            shutil.copyfile(str(request.model), path)
+            return
+        shutil.copyfile(str(request.model), path)
+        if file_sha256(path) != loaded:
+            raise ValueError(f"{request.model} has changed since it was loaded: run this again.")
+
+    def write_page(path: Path) -> None:
+        write_report(certificate, path, optimisation=optimisation, details=details)
+
+    def write_certificate(path: Path) -> None:
+        nonlocal certificate
+        files = {name: file_sha256(path.with_name(name)) for name in (MODEL, REPORT)}
+        certificate = replace(certificate, files=files)
+        certificate.to_json(path)
 
     files = write_folder(
-        folder,
-        {
-            "model.joblib": write_model,
-            "certificate.json": certificate.to_json,
-            "report.html": write_page,
-        },
+        folder, {MODEL: write_model, REPORT: write_page, CERTIFICATE: write_certificate}
     )
     result: dict[str, Any] = {
         "statement": statement(certificate),
@@ -178,5 +188,5 @@ def print_result(result: dict[str, Any], quiet: bool) -> None:
     if "test_risk" in result:
         say(f"Error on the test rows of the task: {result['test_risk']:.4f}.")
     say("Written: " + ", ".join(result["files"]))
-    (path,) = (name for name in result["files"] if name.endswith("certificate.json"))
+    (path,) = (name for name in result["files"] if name.endswith(CERTIFICATE))
     say(f"Anyone can check it: certivote verify {path}")

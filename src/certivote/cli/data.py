@@ -3,7 +3,6 @@
 import contextlib
 import csv
 import difflib
-import hashlib
 import io
 import json
 import re
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._files import file_sha256
 from ..datasets import list_datasets, load
 from .output import note
 
@@ -118,7 +118,7 @@ def read_table(
         raise ValueError(f"{path} has a header but no rows.")
     provenance = {
         "data": path.name.encode("utf-8", "replace").decode(),
-        "data_sha256": _sha256(path),
+        "data_sha256": file_sha256(path),
     }
     y = None
     if target is not None:
@@ -447,11 +447,6 @@ class _Likeness:
             self.names[j] = names if 2 * len(names) <= len(self.columns[j]) else None
         known = self.names[j]
         return known is None or cell in known
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _require(who: str, name: str, names: Sequence[str], path: Path) -> None:

@@ -7,7 +7,15 @@ from typing import Any
 from .._provenance import FROZEN, NEW_DATA, PRIOR_GIVEN, PRIOR_LEARNED, SPLIT, column_names
 from ..certificate import Certificate, CertificateError, CertificateFormatError
 from .data import builtin_names, read_table
-from .models import category_names, check_classes, feature_names, is_vote, load_model, match_columns
+from .models import (
+    category_names,
+    check_belongs,
+    check_classes,
+    feature_names,
+    is_vote,
+    load_model,
+    match_columns,
+)
 from .output import statement
 
 __all__ = ["verify_file"]
@@ -60,6 +68,7 @@ def verify_file(path: Path, model: Path | None, data: str | None, quiet: bool) -
         certificate.verify()
         checked.append("the arithmetic: KL from the weights, the bound from the evidence")
         if model is not None and data is not None:
+            check_belongs(certificate, path, model)
             more, not_checked = _verify_all(certificate, model, data, quiet)
             checked += more
     except CertificateFormatError:
