@@ -74,6 +74,16 @@ def test_what_is_not_forged_is_read(tmp_path):
 # --- archives ---
 
 
+@pytest.mark.parametrize("keep_rows", [False, True])
+def test_the_records_of_an_archive_of_gigabytes_are_read(keep_rows, tmp_path, monkeypatch):
+    losses = np.random.default_rng(0).integers(2, size=(40, 3))
+    statistics = VoteStatistics.from_losses(losses, keep_rows=keep_rows)
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 100)
+    statistics.save(tmp_path / "large.npz")
+    assert b"PK\6\6" in (tmp_path / "large.npz").read_bytes()
+    assert VoteStatistics.load(tmp_path / "large.npz") == statistics
+
+
 def test_a_compressed_archive_is_refused_before_it_is_unpacked(tmp_path):
     n = 4000  # a table of 128 MB that fits into 128 kB
     zeros = {"errors": np.zeros(n, int), "tandem": np.zeros((n, n), int)}

@@ -200,6 +200,16 @@ def test_files_of_two_runs_are_refused(name, mixed, invoke):
     assert "run certify again" in done.stderr
 
 
+def test_no_other_files_are_looked_at(mixed, invoke):
+    folder = mixed()
+    (folder / "secret").write_text("")
+    path = folder / "a" / "certificate.json"
+    fields = json.loads(path.read_text())
+    fields["files"] |= {"../secret": "0" * 64, "notes.txt": "0" * 64, "": "0" * 64}
+    path.write_text(json.dumps(fields))
+    invoke("predict", "a/model.joblib", "numbers.csv", "--quiet", cwd=folder)
+
+
 def test_a_strange_model_is_refused_before_it_is_loaded(mixed, invoke):
     import pickle
 

@@ -28,7 +28,7 @@ _USUAL_TARGETS = ("target", "class", "label", "y")
 _MISSING = ["?"]
 _SEPARATORS = (",", ";", "\t", "|")
 # What is looked at to tell how a file is written, in bytes and in rows.
-_SAMPLE, _SAMPLE_ROWS = 1 << 16, 20
+_SAMPLE, _SAMPLE_ROWS, _LONGEST_HEADER = 1 << 16, 20, 1 << 23
 
 
 @dataclass
@@ -238,19 +238,18 @@ class _Layout:
 
 def _layout(path: Path) -> _Layout:
     """Return the separator that cuts the first rows alike, and what goes with it."""
-    best, rows = ",", [[""]]
     with path.open("rb") as file:
         head = file.read(_SAMPLE)
-        while True:
-            text = head.decode("utf-8-sig", errors="replace")
-            best, rows = _first_rows(text)
-            # A header may be longer than any sample.
-            more = file.read(len(head)) if len(rows) < 2 else b""
-            if not more:
+        best, rows = _first_rows(head)
+        # A header may be longer than the sample.
+        while len(rows) < 2 and (more := file.read(len(head))):
+            if len(head) > _LONGEST_HEADER:
+                rows = []
                 break
             head += more
+            best, rows = _first_rows(head)
     if not rows:
-        if text.strip():
+        if head.strip():
             raise ValueError(f"{path} is not a readable CSV file: its header has no end.")
         raise ValueError(f"{path} is empty.")
     cells = [cell.strip() for row in rows[1:] for cell in row]
@@ -258,8 +257,9 @@ def _layout(path: Path) -> _Layout:
     return _Layout(best, "," if commas else ".", [name.strip() for name in rows[0]])
 
 
-def _first_rows(text: str) -> tuple[str, list[list[str]]]:
+def _first_rows(head: bytes) -> tuple[str, list[list[str]]]:
     """Return the separator by which most of the first rows have as many cells, and these rows."""
+    text = head.decode("utf-8-sig", errors="replace")
     best, most, found = ",", -1, []
     for separator in _SEPARATORS:
         rows = []

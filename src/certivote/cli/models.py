@@ -1,6 +1,5 @@
 """Voters for tables of numbers and categories, and models from files."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -168,9 +167,9 @@ def check_belongs(certificate: Certificate, path: Path, model: Path) -> None:
     model : Path
         The file of the model.
     """
-    for name, digest in certificate.files.items():
-        file = model if name == MODEL else path.with_name(name)
-        if os.path.isfile(file) and file_sha256(file) != digest:
+    for name, file in ((MODEL, model), (REPORT, path.with_name(REPORT))):
+        digest = certificate.files.get(name)
+        if digest is not None and file.is_file() and file_sha256(file) != digest:
             raise CertificateError(
                 f"{file} is not the file that was written with {path}: one of them is of another "
                 "run, or has changed since. Take both from one run, or run certify again."
