@@ -16,11 +16,11 @@ EVERYWHERE = (*list_bounds(), "best, anytime", "heldout, anytime")
 CORE = {
     "easy": "9 voters that err on 10% of the examples, two labels, samples of 200",
     "hard": "8 voters that err on 40%, two labels, samples of 60",
-    "small sample": "5 voters that err on 20%, two labels, samples of 6",
+    "small sample": "5 voters that err on 30%, two labels, samples of 10",
     "more voters than examples": "60 voters that err on 30%, two labels, samples of 20",
     "ties": "2 voters that err on 30%, two labels, samples of 40: the even vote is tied wherever "
     "they differ",
-    "unseen labels": "9 voters that err on 20%, 400 labels by Zipf's law, samples of 100, in which "
+    "unseen labels": "9 voters that err on 50%, 400 labels by Zipf's law, samples of 100, in which "
     "most labels do not occur",
     "learned prior": "20 voters that err on 40%, three labels, samples of 80; the prior has been "
     "learned on another sample, and fits that one far too well",

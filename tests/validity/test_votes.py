@@ -127,10 +127,10 @@ def make_population(n, k, rate, m, delta, seed, size=2000, learned_prior=False, 
 POPULATIONS = {
     "easy": make_population(9, 2, 0.1, m=200, delta=0.1, seed=1),
     "hard": make_population(8, 2, 0.4, m=60, delta=0.2, seed=2),
-    "small sample": make_population(5, 2, 0.2, m=6, delta=0.3, seed=3),
+    "small sample": make_population(5, 2, 0.3, m=10, delta=0.3, seed=3),
     "more voters than examples": make_population(60, 2, 0.3, m=20, delta=0.2, seed=4),
     "ten classes": make_population(12, 10, 0.5, m=100, delta=0.2, seed=5),
-    "unseen labels": make_population(9, 400, 0.2, m=100, delta=0.2, seed=9, zipf=True),
+    "unseen labels": make_population(9, 400, 0.5, m=100, delta=0.2, seed=9, zipf=True),
     "ties": make_population(2, 2, 0.3, m=40, delta=0.2, seed=6),
     "learned prior": make_population(20, 3, 0.4, m=80, delta=0.2, seed=7, learned_prior=True),
 }
