@@ -36,7 +36,8 @@ the samples on which a certificate was false. It writes this page: {total} sampl
 drawn example by example and certified.
 
 Each cell is the share of samples with a false certificate, and the 99% interval of its probability
-(Clopper and Pearson, two-sided). `best` is the default bound, and 5% the default δ.
+(Clopper and Pearson, two-sided). 5% is the default δ, and `best` the default bound of the command
+line; that of Python is `lacasse`.
 
 {table}
 
