@@ -184,16 +184,11 @@ def failures_of(world, seed):
     return int(count)
 
 
-def record(table, world, samples, failures):
-    """Leave a row for docs/validity.md."""
-    table(world, "pipeline", "maurer", DELTA, samples, failures)
-
-
 @pytest.mark.parametrize("name", WORLDS)
 def test_claims_hold_from_data_to_predict(name, validity_table):
     world = WORLDS[name]
     failures = failures_of(world, seed=10)
-    record(validity_table, name, world.fits, failures)
+    validity_table("pipeline", name, DELTA, world.fits, failures)
     assert holds(failures, world.fits, DELTA)
 
 
