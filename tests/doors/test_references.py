@@ -1,5 +1,8 @@
 """What is counted stays counted: no array that is given or kept changes a certificate later."""
 
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -155,6 +158,8 @@ ORIGINS = {
     "counted": lambda folder: count(),
     "merged": lambda folder: count() + count(),
     "loaded": lambda folder: loaded(count(), folder),
+    "pickled": lambda folder: pickle.loads(pickle.dumps(count())),  # as from a cluster
+    "copied": lambda folder: copy.deepcopy(count()),
 }
 
 
