@@ -410,7 +410,7 @@ def test_errors_of_tested_votes_that_cannot_be(tmp_path, errors):
     assert VoteStatistics.load(tmp_path / "honest.npz").vote_errors([0.2, 0.3, 0.5]) >= 0
     statistics.tested = replace(statistics.tested, errors=np.array(errors))
     statistics.save(tmp_path / "forged.npz")
-    with pytest.raises(ValueError, match="tested errors must be"):
+    with pytest.raises(ValueError, match=r"tested.errors must be"):
         VoteStatistics.load(tmp_path / "forged.npz")
 
 

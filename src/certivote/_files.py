@@ -1,11 +1,16 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and their digests."""
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+# How a file or a folder is called that is not yet what it will be; not by the name of that, which
+# may be as long as a name can be.
+PREFIX = ".certivote-"
 
 
 @contextmanager
@@ -14,7 +19,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target.parent} is not a folder: make it first.")
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=PREFIX)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from error
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -31,3 +39,9 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
     """Write a text file whole or not at all."""
     with whole_file(path) as file:
         file.write(text.encode("utf-8"))
+
+
+def file_sha256(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

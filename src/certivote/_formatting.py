@@ -1,6 +1,38 @@
-"""Numbers as text, rounded to the safe side."""
+"""Numbers as text, rounded to the safe side, and text that cannot steer a terminal."""
 
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+
+# Control characters, separators of lines, overrides of the direction, and halves of a character.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    r"""Return one line of text with visible escapes for what could steer a terminal.
+
+    Parameters
+    ----------
+    text : str
+        Anything, such as a name from a file.
+
+    Returns
+    -------
+    str
+        The text, in which an escape character, for one, stands as the four characters ``\x1b``.
+        A line break is escaped too: a name must not pass for a line of its own.
+    """
+    return _UNPRINTABLE.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
+def printable_lines(text: str) -> str:
+    """Return text of several lines, each as `printable` returns it.
+
+    Parameters
+    ----------
+    text : str
+        Lines that are separated by newlines.
+    """
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def format_up(value: float, digits: int = 4) -> str:

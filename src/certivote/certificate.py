@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._digests import votes_sha256
 from ._files import write_whole
-from ._formatting import format_confidence, format_up
+from ._formatting import format_confidence, format_up, printable
 from ._labels import check_aligned, check_labels, check_votes
 from ._provenance import (
     NEW_DATA,
@@ -201,8 +201,8 @@ class Certificate:
             self.claim,
             *([f"  {_VACUOUS}"] if self.vacuous else []),
             *([_DOUBT] if self.findings else []),
-            *(f"  - {text}" for text in self.findings),
-            *(f"  {name:13} {value}" for name, value in self._summary()),
+            *(f"  - {printable(text)}" for text in self.findings),
+            *(f"  {name:13} {printable(value)}" for name, value in self._summary()),
             "It assumes:",
             *(f"  - {text}" for text in self.assumptions),
         ]

@@ -2,6 +2,8 @@
 
 import copy
 import hashlib
+import itertools
+import math
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,8 +49,22 @@ _MERGED_TWICE = (
     "Statistics with the very same counts were merged: if they are of the same examples, each "
     "counts twice, and a certificate from the result is not valid."
 )
-# What a file of them is called.
+# What a file of them is called, and the arrays that it may hold.
 _KIND = "statistics"
+_LAYOUT = {
+    "n_samples": ("<i8", 0),
+    "errors": ("<i8", 1),
+    "tandem": ("<i8", 2),
+    "rows": ("|u1", 2),
+    "keep_rows": ("|b1", 0),
+    "tested_weights": ("<f8", 2),
+    "tested_errors": ("<i8", 1),
+    "unlabelled_samples": ("<i8", 0),
+    "disagreements": ("<i8", 2),
+    "findings": ("<U", 1),
+}
+# What goes together, if one of it is there.
+_TOGETHER = (("tested_weights", "tested_errors"), ("unlabelled_samples", "disagreements"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -575,31 +591,65 @@ class VoteStatistics:
         path : str or path-like
             The file.
         """
-        arrays = load_arrays(path, _KIND)
+        arrays = load_arrays(path, _KIND, _LAYOUT)
+        there = [("n_samples", "errors"), *(pair for pair in _TOGETHER if arrays.keys() & pair)]
+        for name in itertools.chain(*there):
+            if name not in arrays:
+                raise ValueError(f"{os.fspath(path)} must hold {name}, as files of statistics do.")
         keep_rows = bool(arrays.pop("keep_rows", "rows" in arrays))
         statistics = cls(
             int(arrays["n_samples"]), arrays["errors"], arrays.get("tandem"), arrays.get("rows")
         )
         statistics.rows = statistics.rows if keep_rows else None
+        if "tested_weights" in arrays:
+            statistics.tested = FixedVotes(arrays["tested_weights"], arrays["tested_errors"])
+            statistics._check_tested(statistics.tested)
         if "disagreements" in arrays:
             from .unlabelled import UnlabelledStatistics
 
             size, counts = int(arrays["unlabelled_samples"]), arrays["disagreements"]
-            statistics.unlabelled = UnlabelledStatistics(size, counts)
+            statistics = statistics.with_unlabelled(UnlabelledStatistics(size, counts))
         statistics.findings = tuple(arrays.get("findings", np.empty(0, dtype=str)).tolist())
-        if "tested_weights" in arrays:
-            statistics.tested = FixedVotes(arrays["tested_weights"], arrays["tested_errors"])
-            statistics._check_tested(statistics.tested)
         return statistics
 
     def _check_tested(self, tested: FixedVotes) -> None:
-        """Refuse errors of tested votes that are more than these examples allow."""
+        """Refuse errors of tested votes that no votes could have made on these examples."""
         weights = check_distributions("tested weights", tested.weights, self.n_voters)
         if tested.errors.shape != (len(weights),) or tested.errors.dtype.kind != "i":
             raise ValueError("tested errors must be one count for each vote.")
-        largest = [self.n_samples if self.rows is None else self._coarse_errors(q) for q in weights]
-        if np.any(tested.errors < 0) or np.any(tested.errors > largest):
-            raise ValueError("tested errors must be possible for these examples.")
+        for q, errors in zip(weights, tested.errors.tolist(), strict=True):
+            fewest, most = self._possible_errors(q)
+            if not max(0, fewest) <= errors <= min(most, self.n_samples):
+                raise ValueError(
+                    f"tested errors must be possible for these examples, got {errors} where there "
+                    f"are between {max(0, fewest)} and {min(most, self.n_samples)}."
+                )
+
+    def _possible_errors(self, q: NDArray[np.float64]) -> tuple[int, int]:
+        """Return the fewest and the most errors of a vote that these examples leave possible.
+
+        With W the weight of the voters that err: a vote that errs has W ≥ 1/2; one that is right
+        has a share of at least that of its heaviest voter, and so W ≤ 1 − max q.
+        """
+        m, heaviest = self.n_samples, int(np.argmax(q))
+        # Rounding, and what counts as a tie, must not refuse what votes gave.
+        right, wrong = 1.0 - q[heaviest] + _INCONSISTENCY, 0.5 - _INCONSISTENCY
+        if right < wrong:  # it decides alone
+            return int(self.errors[heaviest]), int(self.errors[heaviest])
+        bits = self._bits if self.rows is None else self.rows
+        if bits is not None:
+            fewest_wrong = most_wrong = 0
+            for chunk in self._chunks_of_rows(bits):
+                erring = chunk @ q
+                fewest_wrong += int(np.count_nonzero(erring > right))
+                most_wrong += int(np.count_nonzero(erring >= wrong))
+            return fewest_wrong, most_wrong
+        # What the sums of W and of W² allow: parabolas below and above the indicator of an error.
+        first, second = float(q @ self.errors), float(q @ self.tandem @ q)
+        most = min(second / wrong**2, first + (first - second) / wrong)
+        fewest = max(first - m * right, second - right * first) / max(1.0 - right, _INCONSISTENCY)
+        slack = _INCONSISTENCY * m
+        return math.ceil(fewest - slack), math.floor(most + slack)
 
     def _coarse_errors(self, q: NDArray[np.float64]) -> int:
         """Return on how many examples the erring voters weigh at least one half."""

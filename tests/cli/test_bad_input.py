@@ -1,5 +1,7 @@
 """Bad input ends in one sentence, exit status 2, and nothing left behind."""
 
+import json
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -65,7 +67,9 @@ def table(tmp_path):
         (b"PAR1" + bytes(range(256)), "is not a readable Parquet file"),
         (b"\x1f\x8b\x08\x00" + bytes(64), "neither a CSV nor a Parquet file"),
         (b"a,b,label\n1,2,0\n1,2,3,4,1\n", "is not a readable CSV file"),
-        (b'a,b,label\n1,"2,0\n1,2,1\n', "is not a readable CSV file"),
+        (b'a,b,label\n1,"2,0\n1,2,1\n', "a quote that opens on line 2 and never closes"),
+        (b"a,,label\n1,2,0\n2,3,1\n", "column 2 of table.csv has no name"),
+        (b",a,,label\n1,1,2,0\n2,2,3,1\n", "column 3 of table.csv has no name"),
         (b"label\n0\n1\n0\n1\n", "nothing to learn from"),
         (b"a,a,label\n1,2,0\n2,3,1\n3,4,0\n4,5,1\n", "several columns called 'a'"),
         (b"a, b,label,label\n1,2,0,0\n2,3,1,1\n1,2,0,0\n", "several columns called 'label'"),
@@ -84,6 +88,22 @@ def test_a_binary_file_that_has_no_zero_byte(refused, tmp_path):
 def test_no_file(refused):
     assert refused("missing.csv") == "error: there is no file missing.csv."
     assert refused("breast-cancr").endswith("Did you mean the built-in breast-cancer?")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("certify", ("",)),
+        ("certify", ("--data", "")),
+        ("compare", ("",)),
+        ("predict", ("MODEL", "")),
+        ("verify", ("CERTIFICATE", "--model", "MODEL", "--data", "")),
+    ],
+)
+def test_an_empty_text_is_no_file(name, arguments, refused, certified):
+    files = {"MODEL": certified.model_path, "CERTIFICATE": certified.certificate_path}
+    sentence = refused(*(files.get(part, part) for part in arguments), command=name)
+    assert sentence == "error: DATA must be a file or a built-in name, got an empty text."
 
 
 def test_a_folder(refused, tmp_path):
@@ -246,13 +266,16 @@ def test_a_model_that_is_no_classifier(model, words, refused, table, tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", bytes(range(256)), b"\x80\x04K"])
-def test_a_model_that_is_garbage(content, refused, table, tmp_path, certified):
+def test_a_model_that_is_garbage(content, refused, invoke, table, tmp_path, certified):
     (tmp_path / "m.joblib").write_bytes(content)
     words = "m.joblib is not a model that joblib can load"
     assert words in refused(table(), "--model", "m.joblib")
     assert words in refused("m.joblib", "table.csv", command="predict")
     everything = ("--model", "m.joblib", "--data", "table.csv")
-    assert words in refused(certified.certificate_path, *everything, command="verify")
+    alone = certified.certificate | {"files": {}}
+    (tmp_path / "certificate.json").write_text(json.dumps(alone))
+    done = invoke("verify", "certificate.json", *everything, cwd=tmp_path, status=2)
+    assert words in the_error(done.stderr)
 
 
 def test_a_model_of_a_class_that_is_not_installed(refused, table, tmp_path):

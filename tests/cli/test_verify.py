@@ -300,7 +300,7 @@ def test_rows_in_another_order(certified, loans, invoke, tmp_path):
     invoke("verify", certified.certificate_path, *everything, cwd=tmp_path, status=1)
 
 
-def test_another_model(certified, invoke, tmp_path):
+def test_another_model(certified, tampered, invoke, tmp_path):
     other = copy.deepcopy(certified.vote)
     # The same weights, but the voters in another order: another vote.
     (group,) = other.voters_.groups
@@ -308,10 +308,13 @@ def test_another_model(certified, invoke, tmp_path):
     joblib.dump(other, tmp_path / "reversed.joblib")
     arguments = ("--seed", 3, "--n-voters", 10, "--drop", "id", "--out", "other", "--quiet")
     invoke("certify", certified.data, *arguments, cwd=tmp_path)
+    # Also by its votes alone, where no digest tells.
+    alone = tampered(lambda fields: fields.update(files={}))
     for model in ("other/model.joblib", "reversed.joblib"):
         everything = ("--model", model, "--data", certified.data)
-        done = invoke("verify", certified.certificate_path, *everything, cwd=tmp_path, status=1)
-        assert "does not hold up" in done.stderr
+        for certificate in (certified.certificate_path, alone):
+            done = invoke("verify", certificate, *everything, cwd=tmp_path, status=1)
+            assert "does not hold up" in done.stderr
 
 
 def test_numbers_that_are_names_are_read_as_such_again(certified, invoke, tmp_path):
@@ -360,8 +363,9 @@ def test_model_and_data_go_together(certified, invoke, tmp_path):
         assert "must be given together" in done.stderr
 
 
-def test_a_model_that_is_no_vote_cannot_be_checked(certified, invoke, tmp_path):
+def test_a_model_that_is_no_vote_cannot_be_checked(certified, tampered, invoke, tmp_path):
     joblib.dump(list(certified.vote.voters_), tmp_path / "trees.joblib")
     everything = ("--model", "trees.joblib", "--data", certified.data)
-    done = invoke("verify", certified.certificate_path, *everything, cwd=tmp_path, status=2)
+    path = tampered(lambda fields: fields.update(files={}))
+    done = invoke("verify", path, *everything, cwd=tmp_path, status=2)
     assert "error: trees.joblib is not a vote" in done.stderr

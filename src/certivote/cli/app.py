@@ -129,7 +129,9 @@ def certify(
 
     if data is not None and data_option is not None:
         raise ValueError("DATA and --data are the same thing: give one of them.")
-    if model is not None and (data or data_option) is None:
+    if data is None:
+        data = data_option
+    if model is not None and data is None:
         raise ValueError("--model needs DATA that is new to it: give a file.")
     if model is not None:
         training = {"--voters": voters, "--n-voters": n_voters, "--certify-size": certify_size}
@@ -142,7 +144,7 @@ def certify(
             )
     result = certify_data(
         Request(
-            data=data or data_option or "breast-cancer",
+            data="breast-cancer" if data is None else data,
             target=target,
             drop=drop or [],
             categorical=categorical or [],
@@ -193,16 +195,18 @@ def predict(
 ) -> None:
     """Predict the label of each row with a saved vote, as CSV."""
     from .._files import write_whole
+    from .._formatting import printable, printable_lines
     from .predict import predict_data
 
     frame = predict_data(model, data, drop or [], shares, quiet or as_json)
     text = frame.to_json(orient="records") if as_json else frame.to_csv(index=False)
     if out is None:
-        sys.stdout.write(text)
+        # A file or a pipe has the labels as they are, as with ls.
+        sys.stdout.write(printable_lines(text) if sys.stdout.isatty() else text)
     else:
         write_whole(out, text)
         if not quiet:
-            print(f"Written: {out}", file=sys.stderr)
+            print(f"Written: {printable(str(out))}", file=sys.stderr)
 
 
 @app.command(
@@ -298,11 +302,14 @@ def compare(
     debug: Debug = False,
 ) -> None:
     """Certify every bound and learner on the same voters and split, with test risks beside."""
+    from .compare import FILES, compare_data, print_comparison, write_comparison
     from .compare import as_json as plain
-    from .compare import compare_data, print_comparison, write_comparison
     from .data import read_table
+    from .output import check_folder
 
-    table = read_table(data, target, drop or [], categorical or [])
+    table = read_table(data, target, drop or [], categorical or [], quiet=quiet or as_json)
+    folder = out or Path(f"{table.name.replace(':', '-')}-comparison")
+    check_folder(folder, FILES)
     result = compare_data(
         table,
         voters,
@@ -317,7 +324,6 @@ def compare(
         jobs,
         verbose=0 if quiet or as_json else 1,
     )
-    folder = out or Path(f"{table.name.replace(':', '-')}-comparison")
     if as_json:
         write_comparison(result, folder)
         print_json(plain(result))

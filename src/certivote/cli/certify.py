@@ -1,19 +1,22 @@
 """``certivote certify``: from a table to a model, a certificate and a page."""
 
 import shutil
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import joblib
 
+from .._files import file_sha256
 from .._stopwatch import Stopwatch
 from ..certificate import Certificate
 from ..classifiers import MajorityVoteClassifier
 from ..report import write_report
 from .data import Table, read_table
 from .models import (
+    CERTIFICATE,
+    MODEL,
+    REPORT,
     category_names,
     check_classes,
     check_prior_option,
@@ -25,7 +28,7 @@ from .models import (
     make_voters,
     match_columns,
 )
-from .output import check_folder, say, statement, write_folder
+from .output import check_folder, note, say, statement, write_folder
 
 __all__ = ["Request", "certify_data"]
 
@@ -69,7 +72,10 @@ def certify_data(request: Request) -> dict[str, Any]:
     clock = Stopwatch()
     bound = make_bound(request.bound, request.delta, request.constant)
     check_prior_option(request.prior)
-    model: Any = None if request.model is None else load_model(request.model, request.quiet)
+    model: Any = None
+    if request.model is not None:
+        loaded = file_sha256(request.model) if request.model.is_file() else None
+        model = load_model(request.model, request.quiet)
     names = None if model is None else feature_names(model)
     table = read_table(
         request.data,
@@ -79,11 +85,12 @@ def certify_data(request: Request) -> dict[str, Any]:
         features=names,
         names_only=category_names(model),
         as_read=model is not None and category_names(model) is None,
+        quiet=request.quiet,
     )
     folder = request.out or Path(f"{table.name.replace(':', '-')}-certificate")
-    check_folder(folder)
-    if not request.quiet and (folder / "certificate.json").exists():
-        print(f"note: the certificate in {folder} will be replaced.", file=sys.stderr)
+    check_folder(folder, (MODEL, REPORT, CERTIFICATE))
+    if not request.quiet and (folder / CERTIFICATE).exists():
+        note(f"the certificate in {folder} will be replaced.")
     clock.lap("reading")
     optimisation = None
     if is_vote(model):
@@ -101,24 +108,27 @@ def certify_data(request: Request) -> dict[str, Any]:
     certificate = _describe(certificate, table)
     if fitted:
         vote.certificate_ = certificate
-    details = {"data": request.data, "model": "model.joblib"}
-
-    def write_page(path: Path) -> None:
-        write_report(certificate, path, optimisation=optimisation, details=details)
+    details = {"data": request.data, "model": MODEL}
 
     def write_model(path: Path) -> None:
         if fitted:
             joblib.dump(vote, path)
-        else:
-            shutil.copyfile(str(request.model), path)
+            return
+        shutil.copyfile(str(request.model), path)
+        if file_sha256(path) != loaded:
+            raise ValueError(f"{request.model} has changed since it was loaded: run this again.")
+
+    def write_page(path: Path) -> None:
+        write_report(certificate, path, optimisation=optimisation, details=details)
+
+    def write_certificate(path: Path) -> None:
+        nonlocal certificate
+        files = {name: file_sha256(path.with_name(name)) for name in (MODEL, REPORT)}
+        certificate = replace(certificate, files=files)
+        certificate.to_json(path)
 
     files = write_folder(
-        folder,
-        {
-            "model.joblib": write_model,
-            "certificate.json": certificate.to_json,
-            "report.html": write_page,
-        },
+        folder, {MODEL: write_model, REPORT: write_page, CERTIFICATE: write_certificate}
     )
     result: dict[str, Any] = {
         "statement": statement(certificate),
@@ -173,10 +183,10 @@ def print_result(result: dict[str, Any], quiet: bool) -> None:
     if quiet:
         return
     certificate = Certificate.from_dict(result["certificate"])
-    for line in str(certificate).splitlines()[1:]:
+    for line in str(certificate).split("\n")[1:]:
         say(line)
     if "test_risk" in result:
         say(f"Error on the test rows of the task: {result['test_risk']:.4f}.")
     say("Written: " + ", ".join(result["files"]))
-    (path,) = (name for name in result["files"] if name.endswith("certificate.json"))
+    (path,) = (name for name in result["files"] if name.endswith(CERTIFICATE))
     say(f"Anyone can check it: certivote verify {path}")

@@ -30,6 +30,8 @@ from .output import print_table, say, write_folder
 
 __all__ = ["compare_data", "print_comparison"]
 
+# What is written.
+FILES = ("comparison.csv", "comparison.png")
 _BINARY = {
     "cb-boost": CBBoostClassifier,
     "mincq": MinCqClassifier,
@@ -232,9 +234,10 @@ def write_comparison(result: dict[str, Any], out: Path) -> list[Path]:
         ComparisonDisplay.from_certificates(certificates, test_risks=risks, ax=figure.add_subplot())
         figure.savefig(path, dpi=150)
 
-    files: dict[str, Callable[[Path], object]] = {"comparison.csv": write_csv}
+    table, plot = FILES
+    files: dict[str, Callable[[Path], object]] = {table: write_csv}
     if find_spec("matplotlib") is not None:
-        files["comparison.png"] = write_plot
+        files[plot] = write_plot
     return write_folder(out, files)
 
 

@@ -1,12 +1,14 @@
 """Tables from files and built-in names: columns of numbers or categories, and a target."""
 
+import contextlib
 import csv
 import difflib
-import hashlib
+import io
 import json
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._files import file_sha256
 from ..datasets import list_datasets, load
+from .output import note
 
 __all__ = ["Table", "builtin_names", "list_builtin", "read_table"]
 
@@ -23,6 +27,8 @@ _USUAL_TARGETS = ("target", "class", "label", "y")
 # UCI's mark of a missing value, besides those of pandas.
 _MISSING = ["?"]
 _SEPARATORS = (",", ";", "\t", "|")
+# What is looked at to tell how a file is written, in bytes and in rows.
+_SAMPLE, _SAMPLE_ROWS = 1 << 16, 20
 
 
 @dataclass
@@ -64,6 +70,7 @@ def read_table(
     names_only: Sequence[str] | None = None,
     labelled: bool = True,
     as_read: bool = False,
+    quiet: bool = False,
 ) -> Table:
     """Read examples, and refuse in a sentence what cannot be certified.
 
@@ -86,7 +93,11 @@ def read_table(
         Whether labels are needed. Without, a column that is neither a feature nor named is ignored.
     as_read : bool, default=False
         Leave the features as pandas reads them: what a model that was trained elsewhere expects.
+    quiet : bool, default=False
+        Whether to leave out the note on a column without a name, which is never read.
     """
+    if not data:
+        raise ValueError("DATA must be a file or a built-in name, got an empty text.")
     path = Path(data)
     if data in builtin_names() and not path.exists():
         refused = {"--target": target, "--drop": drop, "--categorical": categorical}
@@ -95,7 +106,7 @@ def read_table(
                 raise ValueError(f"{option} is for files: {data} is built in, as it is.")
         return _builtin(data)
     _check_file(path)
-    names, read = _open(path)
+    names, read = _open(path, quiet)
     for option, wanted in (("--drop", drop), ("--categorical", categorical)):
         for name in wanted:
             _require(option, name, names, path)
@@ -107,7 +118,7 @@ def read_table(
         raise ValueError(f"{path} has a header but no rows.")
     provenance = {
         "data": path.name.encode("utf-8", "replace").decode(),
-        "data_sha256": _sha256(path),
+        "data_sha256": file_sha256(path),
     }
     y = None
     if target is not None:
@@ -177,13 +188,13 @@ def _check_file(path: Path) -> None:
         raise ValueError(f"{path} is empty.")
 
 
-def _open(path: Path) -> tuple[list[str], Callable[[Sequence[str], bool], Any]]:
+def _open(path: Path, quiet: bool) -> tuple[list[str], Callable[[Sequence[str], bool], Any]]:
     """Return the names of the columns, and what reads them, given those to read as text.
 
     The other argument says whether all others are left as pandas reads them.
     """
     with path.open("rb") as file:
-        head = file.read(1 << 16)
+        head = file.read(_SAMPLE)
     if head[:4] == b"PAR1":
         frame = _read_parquet(path)
         return list(frame.columns), lambda as_text, as_read: frame
@@ -191,25 +202,83 @@ def _open(path: Path) -> tuple[list[str], Callable[[Sequence[str], bool], Any]]:
         raise ValueError(
             f"{path} is neither a CSV nor a Parquet file, or not in UTF-8: convert it first."
         )
-    separator, decimal, names = _header(head)
-    if not names:
-        raise ValueError(f"{path} is empty.")
-    _refuse_twins(names, path)
+    layout = _layout(path)
+    _refuse_twins(layout.names, path)
+    names = layout.names[not layout.names[0] :]
+    if "" in names:
+        raise ValueError(
+            f"column {layout.names.index('', 1) + 1} of {path} has no name: write one into the "
+            "header, or remove a separator too many."
+        )
+    if len(names) < len(layout.names) and not quiet:
+        note(f"the first column of {path} has no name, as an index of pandas: it is left out.")
 
     def read(as_text: Sequence[str], as_read: bool) -> Any:
-        frame = _read_csv(path, separator, decimal, list(as_text))
+        frame = _read_csv(path, layout, list(as_text))
+        _refuse_swallowed_rows(path, layout, frame)
         if as_read:
             return frame
         # What pandas takes for true and false is text too, as it is written in the file.
         truths = [name for name in frame.columns if frame[name].dtype in (bool, object)]
         if truths:
-            frame[truths] = _read_csv(path, separator, decimal, truths)[truths]
+            frame[truths] = _read_csv(path, layout, truths)[truths]
         return frame
 
     return names, read
 
 
-def _read_csv(path: Path, separator: str, decimal: str, as_text: list[str]) -> Any:
+@dataclass(frozen=True)
+class _Layout:
+    """How a CSV file is written: what is between cells, the decimal mark, and the header."""
+
+    separator: str
+    decimal: str
+    names: list[str]
+
+
+def _layout(path: Path) -> _Layout:
+    """Return the separator that cuts the first rows alike, and what goes with it."""
+    best, rows = ",", [[""]]
+    with path.open("rb") as file:
+        head = file.read(_SAMPLE)
+        while True:
+            text = head.decode("utf-8-sig", errors="replace")
+            best, rows = _first_rows(text)
+            # A header may be longer than any sample.
+            more = file.read(len(head)) if len(rows) < 2 else b""
+            if not more:
+                break
+            head += more
+    if not rows:
+        if text.strip():
+            raise ValueError(f"{path} is not a readable CSV file: its header has no end.")
+        raise ValueError(f"{path} is empty.")
+    cells = [cell.strip() for row in rows[1:] for cell in row]
+    commas = best != "," and any(re.fullmatch(r"-?\d+,\d+", cell) for cell in cells)
+    return _Layout(best, "," if commas else ".", [name.strip() for name in rows[0]])
+
+
+def _first_rows(text: str) -> tuple[str, list[list[str]]]:
+    """Return the separator by which most of the first rows have as many cells, and these rows."""
+    best, most, found = ",", -1, []
+    for separator in _SEPARATORS:
+        rows = []
+        # Not str.splitlines, for which a line may end inside a name.
+        with contextlib.suppress(csv.Error):  # a cell that is longer than the reader takes
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
+                # Blank lines are none, for pandas too.
+                if len(row) > 1 or (row and (not row[0] or row[0].strip(" \t"))):
+                    rows.append(row)
+                if len(rows) > _SAMPLE_ROWS:
+                    break
+        rows = rows[:-1] or rows  # the last one may be cut in the middle
+        alike = sum(len(row) == len(rows[0]) > 1 for row in rows)
+        if alike > most:
+            best, most, found = separator, alike, rows
+    return best, found
+
+
+def _read_csv(path: Path, layout: _Layout, as_text: list[str]) -> Any:
     try:
         import pandas as pd
     except ImportError as error:
@@ -218,10 +287,12 @@ def _read_csv(path: Path, separator: str, decimal: str, as_text: list[str]) -> A
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
+            return pd.read_csv(
                 path,
-                sep=separator,
-                decimal=decimal,
+                sep=layout.separator,
+                decimal=layout.decimal,
+                header=0,
+                names=layout.names,
                 index_col=False,
                 na_values=_MISSING,
                 low_memory=False,
@@ -236,9 +307,8 @@ def _read_csv(path: Path, separator: str, decimal: str, as_text: list[str]) -> A
     except pd.errors.EmptyDataError as error:
         raise ValueError(f"{path} is empty.") from error
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        _refuse_swallowed_rows(path, layout, unclosed="EOF inside string" in str(error))
         raise ValueError(f"{path} is not a readable CSV file: {str(error).strip()}.") from error
-    frame.columns = [str(name).strip() for name in frame.columns]
-    return frame
 
 
 def _read_parquet(path: Path) -> Any:
@@ -258,32 +328,125 @@ def _read_parquet(path: Path) -> Any:
 
 
 def _refuse_twins(names: Sequence[str], path: Path) -> None:
-    for name in names:
-        if name and list(names).count(name) > 1:
+    for name, times in Counter(names).items():
+        if name and times > 1:
             raise ValueError(f"{path} has several columns called {name!r}: rename them.")
 
 
-def _header(head: bytes) -> tuple[str, str, list[str]]:
-    """Return the separator that cuts the first lines alike, the decimal mark, and the names."""
-    lines = head.decode("utf-8-sig", errors="replace").splitlines()
-    lines = [line for line in lines[:21] if line.strip()]
-    # The last line may be cut in the middle.
-    lines = lines[:-1] or lines
-    best, most = ",", 0
-    for separator in _SEPARATORS:
-        sizes = [len(row) for row in csv.reader(lines, delimiter=separator)]
-        alike = sizes.count(sizes[0]) if sizes and sizes[0] > 1 else 0
-        if alike > most:
-            best, most = separator, alike
-    rows = list(csv.reader(lines, delimiter=best))
-    cells = [cell.strip() for row in rows[1:] for cell in row]
-    commas = best != "," and any(re.fullmatch(r"-?\d+,\d+", cell) for cell in cells)
-    return best, "," if commas else ".", [name.strip() for name in rows[0]] if rows else []
+def _refuse_swallowed_rows(
+    path: Path, layout: _Layout, frame: Any = None, unclosed: bool = False
+) -> None:
+    """Refuse a file in which a quote that opens by mistake makes several rows into one.
+
+    Parameters
+    ----------
+    path, layout
+        The file, and how it is written.
+    frame : DataFrame, default=None
+        What was read; None if pandas could not make anything of it.
+    unclosed : bool, default=False
+        Whether the last quote is known to be open at the end.
+    """
+    if frame is not None and _is_one_row_a_line(path, len(frame)):
+        return
+    like_rows = None if frame is None else _Likeness(frame)
+    records = _records(path, layout.separator)
+    start, row = 1, [""]
+    for first, lines, cells in records:
+        start, row = first, cells
+        if len(lines) > 1 and _swallows(lines, layout, like_rows):
+            last = first + len(lines) - 1
+            if unclosed and next(records, None) is None:
+                break
+            raise ValueError(
+                f"{path} has a quote that opens on line {first} and swallows the rows up to line "
+                f"{last}: close it, write it twice where it is part of the text, or remove the "
+                "line breaks if they are part of the cell."
+            )
+    if unclosed:
+        opens = start + len(re.findall(r"\r\n|\r|\n", "".join(row[:-1])))
+        raise ValueError(
+            f"{path} has a quote that opens on line {opens} and never closes: close it, or write "
+            "it twice where it is part of the text."
+        )
 
 
-def _sha256(path: Path) -> str:
+def _is_one_row_a_line(path: Path, n_rows: int) -> bool:
+    """Tell at a glance that no row of a file has several lines."""
+    newlines = returns = 0
+    quotes, last = False, b""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while chunk := file.read(1 << 20):
+            newlines += chunk.count(b"\n")
+            returns += chunk.count(b"\r")
+            quotes = quotes or b'"' in chunk
+            last = chunk[-1:]
+    return not quotes or max(newlines, returns) + (last not in b"\r\n") == n_rows + 1
+
+
+def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str], list[str]]]:
+    """Yield the number of the first line, the lines and the cells of each record."""
+    lines: list[str] = []
+
+    def keep(file: Iterable[str]) -> Iterator[str]:
+        for line in file:
+            lines.append(line)
+            yield line
+
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        reader = csv.reader(keep(file), delimiter=separator)
+        while True:
+            first = reader.line_num + 1
+            lines.clear()
+            try:
+                cells = next(reader, None)
+            except csv.Error:  # a cell that is longer than the reader takes
+                cells = []
+            if cells is None:
+                return
+            yield first, lines, cells
+
+
+def _swallows(lines: list[str], layout: _Layout, like_rows: "_Likeness | None") -> bool:
+    """Tell whether the lines of one record are rows by themselves."""
+    try:
+        list(csv.reader(lines, delimiter=layout.separator, strict=True))
+    except csv.Error:  # something follows where a quote closes, or it does not close for long
+        return True
+    rows = [line.replace('"', "").strip("\r\n").split(layout.separator) for line in lines]
+    return all(
+        len(row) == len(layout.names) and (like_rows is None or like_rows.holds(row, layout))
+        for row in rows
+    )
+
+
+class _Likeness:
+    """Whether some cells could be a row of a frame: numbers where it has numbers, known names."""
+
+    def __init__(self, frame: Any) -> None:
+        self.columns = [frame.iloc[:, j] for j in range(frame.shape[1])]
+        self.numbers = [column.dtype.kind in "iuf" for column in self.columns]
+        self.names: dict[int, set[str] | None] = {}
+
+    def holds(self, cells: list[str], layout: _Layout) -> bool:
+        """Tell whether they could."""
+        return all(self._fits(j, cell.strip(), layout) for j, cell in enumerate(cells))
+
+    def _fits(self, j: int, cell: str, layout: _Layout) -> bool:
+        if not cell or cell in _MISSING:
+            return True
+        if self.numbers[j]:
+            try:
+                float(cell.replace(layout.decimal, "."))
+            except ValueError:
+                return False
+            return True
+        if j not in self.names:
+            names = {str(name).strip() for name in self.columns[j].dropna().unique()}
+            # A column of free text may hold anything.
+            self.names[j] = names if 2 * len(names) <= len(self.columns[j]) else None
+        known = self.names[j]
+        return known is None or cell in known
 
 
 def _require(who: str, name: str, names: Sequence[str], path: Path) -> None:

@@ -1,6 +1,6 @@
 """Voters for tables of numbers and categories, and models from files."""
 
-import sys
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,21 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from .._files import file_sha256
 from ..bounds import Bound, get_bound
+from ..certificate import Certificate, CertificateError
 from ..classifiers.base import CertifiedVote
 from ..voters import Stumps
 from ..voters.estimators import Prepared
 from .data import Table
+from .output import note
 
 __all__ = [
+    "CERTIFICATE",
+    "MODEL",
+    "REPORT",
     "category_names",
+    "check_belongs",
     "check_classes",
     "feature_names",
     "frozen",
@@ -32,6 +39,8 @@ __all__ = [
     "match_columns",
 ]
 
+# What certify writes.
+MODEL, REPORT, CERTIFICATE = "model.joblib", "report.html", "certificate.json"
 TRUST = "loading a .joblib file runs code that is in it: load only files that you trust."
 _COLUMNS, _CATEGORIES = "columns", "categories"
 _KINDS = ("trees", "forest", "extra-trees", "stumps")
@@ -130,7 +139,7 @@ def load_model(path: Path, quiet: bool = False) -> Any:
     if not path.is_file():
         raise ValueError(f"there is no model file {path}.")
     if not quiet:
-        print(f"note: {TRUST}", file=sys.stderr)
+        note(TRUST)
     try:
         model = joblib.load(path)
     except Exception as error:
@@ -145,6 +154,27 @@ def load_model(path: Path, quiet: bool = False) -> Any:
                 "scikit-learn classifier, or a list of them, with joblib.dump."
             )
     return model
+
+
+def check_belongs(certificate: Certificate, path: Path, model: Path) -> None:
+    """Refuse files of another run than a certificate, as far as it says what it was written with.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        The certificate.
+    path : Path
+        Its file. What else was written with it is looked for beside it.
+    model : Path
+        The file of the model.
+    """
+    for name, digest in certificate.files.items():
+        file = model if name == MODEL else path.with_name(name)
+        if os.path.isfile(file) and file_sha256(file) != digest:
+            raise CertificateError(
+                f"{file} is not the file that was written with {path}: one of them is of another "
+                "run, or has changed since. Take both from one run, or run certify again."
+            )
 
 
 def frozen(model: Any) -> Any:

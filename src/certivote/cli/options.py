@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from .._formatting import printable, printable_lines
+
 __all__ = ["command"]
 
 Data = Annotated[
@@ -105,7 +107,7 @@ def command(run: Callable[..., int | None]) -> Callable[..., None]:
                 raise typer.Exit(130) from None
             except Exception as error:
                 if options.get("debug"):
-                    traceback.print_exc()
+                    print(printable_lines(traceback.format_exc()), end="", file=sys.stderr)
                 else:
                     fail(_sentence(error))
                 raise typer.Exit(2) from None
@@ -116,12 +118,13 @@ def command(run: Callable[..., int | None]) -> Callable[..., None]:
 
 def fail(message: str) -> None:
     """Say on standard error what went wrong."""
-    print(f"error: {message}", file=sys.stderr)
+    print(f"error: {printable(message)}", file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
-    """Print a result as JSON."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=_plain))
+    """Print a result as JSON, in characters that every terminal shows as they are."""
+    text = json.dumps(value, indent=2, allow_nan=False, default=_plain)
+    print(text.replace("\x7f", r"\u007f"))
 
 
 def _plain(value: Any) -> Any:
@@ -142,4 +145,4 @@ def _sentence(error: Exception) -> str:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+    print(f"warning: {printable_lines(str(message))}", file=sys.stderr)

@@ -2,15 +2,21 @@
 
 import os
 import shutil
+import sys
 import tempfile
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .._formatting import format_confidence, format_up
+from .._files import PREFIX, file_sha256
+from .._formatting import format_confidence, format_up, printable
 from ..certificate import Certificate
 
-__all__ = ["check_folder", "print_table", "say", "statement", "write_folder"]
+__all__ = ["check_folder", "note", "print_table", "say", "statement", "write_folder"]
+
+# How often a folder is made again that another process takes away.
+_ATTEMPTS = 10
 
 
 def statement(certificate: Certificate) -> str:
@@ -43,6 +49,7 @@ def say(text: str, style: str = "") -> None:
     from rich.console import Console
 
     console = Console(highlight=False, emoji=False)
+    text = printable(text)
     if console.is_terminal:
         indent = len(text) - len(text.lstrip(" -"))
         text = textwrap.fill(
@@ -53,6 +60,17 @@ def say(text: str, style: str = "") -> None:
             break_on_hyphens=False,
         )
     console.print(text, style=style, markup=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Say something on standard error that is neither the result nor a warning.
+
+    Parameters
+    ----------
+    text : str
+        The note.
+    """
+    print(f"note: {printable(text)}", file=sys.stderr)
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -67,63 +85,106 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     console = Console(highlight=False, emoji=False)
+    names, *cells = [list(map(printable, row)) for row in (headings, *rows)]
     if not console.is_terminal:
-        for row in (headings, *rows):
+        for row in (names, *cells):
             print("\t".join(row))
         return
     table = Table(header_style="bold")
-    for heading in headings:
+    for name in names:
         # A number that is cut off is a smaller number.
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
+        table.add_column(Text(name), overflow="fold")
+    for row in cells:
+        table.add_row(*map(Text, row))
     console.print(table)
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be written, before the work begins.
+def check_folder(folder: Path, names: Iterable[str]) -> None:
+    """Refuse a folder that cannot be written, before the work begins, and leave no trace.
 
     Parameters
     ----------
     folder : Path
         Where the files will go.
+    names : iterable of str
+        The names of the files.
     """
-    if folder.exists() and not folder.is_dir():
+    if os.path.exists(folder) and not os.path.isdir(folder):
         raise ValueError(f"{folder} is a file: name another folder with --out.")
-    if not folder.resolve().parent.is_dir():
+    if not os.path.isdir(folder) and not os.path.isdir(folder.parent):
         raise ValueError(f"{folder.parent} is not a folder: make it first, or change --out.")
+    for name in names:
+        if os.path.isdir(folder / name):
+            raise ValueError(f"{folder / name} is a folder: move it away, or change --out.")
+    try:
+        with _room_inside(folder):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"{folder} cannot be written ({error.strerror}): name another folder with --out."
+        ) from error
 
 
 def write_folder(folder: Path, files: Mapping[str, Callable[[Path], object]]) -> list[Path]:
     """Write files into a folder, or nothing at all if one of them fails.
 
-    They are written to a temporary folder beside it first, and moved when all are whole.
+    They are written to a temporary folder inside it first, and moved when all are whole. The last
+    one stands for all: that of an older run goes before anything is moved, and the new one comes
+    when the others are there. So whoever finds it finds what it was written with, or can tell by
+    digests in it.
 
     Parameters
     ----------
     folder : Path
         Where the files go. Those of the same names are replaced.
     files : mapping of str to callable
-        For each name, what writes the file at a given path.
+        For each name, what writes the file at a given path, where those before it lie already.
 
     Returns
     -------
     list of Path
         The files.
     """
-    check_folder(folder)
-    temporary = Path(tempfile.mkdtemp(dir=folder.resolve().parent, prefix=f".{folder.name}."))
-    try:
+    paths = [folder / name for name in files]
+    with _room_inside(folder) as room:
         for name, write in files.items():
-            write(temporary / name)
-        temporary.chmod(0o755)
-        if not folder.exists():
-            temporary.rename(folder)
-        else:
-            for name in files:
-                os.replace(temporary / name, folder / name)
+            write(room / name)
+        digests = [file_sha256(room / name) for name in files]
+        for path in reversed(paths[1:]):
+            path.unlink(missing_ok=True)
+        for path in paths:
+            os.replace(room / path.name, path)
+    if digests != [file_sha256(path) if path.is_file() else None for path in paths]:
+        raise ValueError(
+            f"another process has written into {folder} at the same time: give each a folder of "
+            "its own with --out, and run this one again."
+        )
+    return paths
+
+
+@contextmanager
+def _room_inside(folder: Path) -> Iterator[Path]:
+    """Make a temporary folder inside a folder, and the folder if need be; leave no empty one."""
+    made, room = False, None
+    try:
+        for attempt in range(_ATTEMPTS):
+            if not os.path.isdir(folder):
+                os.mkdir(folder)
+                made = True
+            try:
+                room = Path(tempfile.mkdtemp(dir=folder, prefix=PREFIX))
+                break
+            except FileNotFoundError:  # another process has made it, and left it
+                if attempt == _ATTEMPTS - 1:
+                    raise
+        assert room is not None
+        yield room
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return [folder / name for name in files]
+        if room is not None:
+            shutil.rmtree(room, ignore_errors=True)
+        if made:
+            with suppress(OSError):  # it holds the files now
+                os.rmdir(folder)

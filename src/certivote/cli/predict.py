@@ -3,8 +3,17 @@
 from pathlib import Path
 from typing import Any
 
+from ..certificate import Certificate, CertificateError
 from .data import read_table
-from .models import category_names, feature_names, load_model, match_columns
+from .models import (
+    CERTIFICATE,
+    MODEL,
+    category_names,
+    check_belongs,
+    feature_names,
+    load_model,
+    match_columns,
+)
 
 __all__ = ["predict_data"]
 
@@ -23,10 +32,11 @@ def predict_data(model: Path, data: str, drop: list[str], shares: bool, quiet: b
     shares : bool
         Whether to add the share of the vote of each class.
     quiet : bool
-        Whether to leave out the note that loading a model runs code.
+        Whether to leave out the notes, such as that loading a model runs code.
     """
     import pandas as pd
 
+    _check_run(model)
     vote = load_model(model, quiet)
     if isinstance(vote, list | tuple):
         raise ValueError(f"{model} holds several classifiers: certify them first.")
@@ -37,6 +47,7 @@ def predict_data(model: Path, data: str, drop: list[str], shares: bool, quiet: b
         names_only=category_names(vote),
         as_read=category_names(vote) is None,
         labelled=False,
+        quiet=quiet,
     )
     X = match_columns(vote, table)
     columns: dict[str, Any] = {"prediction": vote.predict(X)}
@@ -44,3 +55,18 @@ def predict_data(model: Path, data: str, drop: list[str], shares: bool, quiet: b
         for label, share in zip(vote.classes_, vote.predict_proba(X).T, strict=True):
             columns[f"share {label}"] = share
     return pd.DataFrame(columns)
+
+
+def _check_run(model: Path) -> None:
+    """Refuse a model that lies beside the certificate of another run."""
+    path = model.with_name(CERTIFICATE)
+    if model.name != MODEL or not path.is_file():
+        return
+    try:
+        certificate = Certificate.from_json(path)
+    except CertificateError as error:
+        raise ValueError(
+            f"{path}, beside the model, is no certificate: {error} Run certify again, or move it "
+            "away to predict without one."
+        ) from error
+    check_belongs(certificate, path, model)

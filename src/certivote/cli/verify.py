@@ -7,7 +7,15 @@ from typing import Any
 from .._provenance import FROZEN, NEW_DATA, PRIOR_GIVEN, PRIOR_LEARNED, SPLIT, column_names
 from ..certificate import Certificate, CertificateError, CertificateFormatError
 from .data import builtin_names, read_table
-from .models import category_names, check_classes, feature_names, is_vote, load_model, match_columns
+from .models import (
+    category_names,
+    check_belongs,
+    check_classes,
+    feature_names,
+    is_vote,
+    load_model,
+    match_columns,
+)
 from .output import statement
 
 __all__ = ["verify_file"]
@@ -42,7 +50,7 @@ def verify_file(path: Path, model: Path | None, data: str | None, quiet: bool) -
     data : str or None
         The data that it was made from.
     quiet : bool
-        Whether to leave out the note that loading a model runs code.
+        Whether to leave out the notes, such as that loading a model runs code.
 
     Returns
     -------
@@ -60,6 +68,7 @@ def verify_file(path: Path, model: Path | None, data: str | None, quiet: bool) -
         certificate.verify()
         checked.append("the arithmetic: KL from the weights, the bound from the evidence")
         if model is not None and data is not None:
+            check_belongs(certificate, path, model)
             more, not_checked = _verify_all(certificate, model, data, quiet)
             checked += more
     except CertificateFormatError:
@@ -104,6 +113,7 @@ def _verify_all(
         features=feature_names(vote),
         names_only=category_names(vote),
         as_read=category_names(vote) is None,
+        quiet=quiet,
     )
     check_classes(vote, table)
     vote.verify(match_columns(vote, table), table.y, certificate)
