@@ -96,10 +96,10 @@ def test_any_certificate_is_read_back_equal(data, n, m, name, delta, given_prior
     losses = rng.random((m, n)) < rng.random()
     prior = np.array(data.draw(positive)) if given_prior else np.ones(n)
     prior /= prior.sum()
-    weights = prior if name == "heldout" else np.array(data.draw(positive))
+    weights = np.array(data.draw(positive))
     certificate = certify(
         VoteStatistics.from_losses(losses, keep_rows=True),
-        weights=weights / weights.sum(),
+        weights=prior if name == "heldout" else weights / weights.sum(),
         prior=prior if given_prior else None,
         bound=name,
         delta=delta,

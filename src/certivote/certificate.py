@@ -382,7 +382,8 @@ class Certificate:
     ) -> None:
         """Recompute the certificate, and raise `CertificateError` if it does not hold up.
 
-        What it assumes is not checked, and its `findings` stay what they are.
+        What it assumes, and what it says of where the voters and the data came from, is not checked
+        here; a fitted vote checks more.
 
         Parameters
         ----------

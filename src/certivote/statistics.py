@@ -37,6 +37,7 @@ __all__ = [
     "Moments",
     "VoteStatistics",
     "as_counts",
+    "make_read_only",
 ]
 
 # By how much rounding may break an identity between moments.
@@ -526,6 +527,11 @@ class VoteStatistics:
         joined.findings = tuple(dict.fromkeys([*self.findings, *joined.unlabelled.findings]))
         return joined
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what was pickled, of which numpy forgets that it cannot be written to."""
+        vars(self).update(state)
+        make_read_only(state.values())
+
     def __radd__(self, other: object) -> "VoteStatistics":
         """Let ``sum(shards)`` work."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
@@ -836,6 +842,19 @@ def _read_only(rows: NDArray[np.uint8] | None) -> NDArray[np.uint8] | None:
         rows = rows.copy()
         rows.flags.writeable = False
     return rows
+
+
+def make_read_only(values: Iterable[Any]) -> None:
+    """Forbid to write to the arrays among these values.
+
+    Parameters
+    ----------
+    values : iterable
+        Anything.
+    """
+    for value in values:
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
 
 
 def as_counts(name: str, values: ArrayLike, ndim: int) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._counting import Counter
 from ._labels import check_labels
 from ._validation import check_count
-from .statistics import SUSPICIOUS_SAMPLE, Moments, VoteStatistics, as_counts
+from .statistics import SUSPICIOUS_SAMPLE, Moments, VoteStatistics, as_counts, make_read_only
 
 __all__ = ["UnlabelledStatistics", "join_unlabelled"]
 
@@ -150,6 +150,11 @@ class UnlabelledStatistics:
         )
         both.findings = tuple(dict.fromkeys(findings))
         return both
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what was pickled, of which numpy forgets that it cannot be written to."""
+        vars(self).update(state)
+        make_read_only(state.values())
 
     def __radd__(self, other: object) -> "UnlabelledStatistics":
         """Let ``sum(shards)`` work."""

@@ -168,6 +168,11 @@ class FixedVotes:
         for array in (self.weights, self.errors):
             array.flags.writeable = False
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what was pickled, of which numpy forgets that it cannot be written to."""
+        vars(self).update(state)
+        self.__post_init__()
+
     def errors_of(self, weights: NDArray[np.float64]) -> int | None:
         """Return the errors of the vote with these weights, None if it was not tested."""
         found = np.flatnonzero(np.all(self.weights == weights, axis=1))

@@ -202,7 +202,7 @@ def test_provenance_that_the_model_does_not_know(change, certified, invoke, tmp_
     honest = Certificate.from_dict(certified.certificate)
     origin = {**honest.provenance, **change}
     origin = {name: value for name, value in origin.items() if value is not None}
-    replace(honest, provenance=origin, files={}).to_json(tmp_path / "certificate.json")
+    replace(honest, provenance=origin).to_json(tmp_path / "certificate.json")
     invoke("verify", "certificate.json", cwd=tmp_path)
     everything = ("--model", certified.model_path, "--data", certified.data)
     done = invoke("verify", "certificate.json", *everything, cwd=tmp_path, status=1)

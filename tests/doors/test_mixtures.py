@@ -5,6 +5,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -80,6 +81,16 @@ def test_frozen_parts_are_recorded_and_assumed(make, kind, listed, data, tmp_pat
     assert read.provenance["frozen_parts"] == 1
     assert read.assumptions == certificate.assumptions
     vote.verify(X_new, y_new)
+
+
+def test_a_frozen_part_that_a_search_chooses_is_recorded(coins):
+    """It is in no parameter of the voter, but a value that the search may set."""
+    X, y, (frozen, *_) = coins
+    voting = VotingClassifier([("member", LogisticRegression())])
+    search = GridSearchCV(voting, {"member": [frozen, LogisticRegression()]}, cv=2)
+    certificate = MajorityVoteClassifier(voters=search, random_state=0).fit(X, y).certificate_
+    assert certificate.provenance["frozen_parts"] == 1
+    assert any("frozen parts" in text for text in certificate.assumptions)
 
 
 def test_without_frozen_parts_nothing_is_said_of_them(data):

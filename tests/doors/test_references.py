@@ -1,5 +1,8 @@
 """What is counted stays counted: no array that is given or kept changes a certificate later."""
 
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -155,6 +158,8 @@ ORIGINS = {
     "counted": lambda folder: count(),
     "merged": lambda folder: count() + count(),
     "loaded": lambda folder: loaded(count(), folder),
+    "pickled": lambda folder: pickle.loads(pickle.dumps(count())),  # as from a cluster
+    "copied": lambda folder: copy.deepcopy(count()),
 }
 
 
@@ -185,7 +190,9 @@ def test_weights_and_priors_are_read_only(kind, data):
     X, y, X_new, y_new = data
     vote = kind(n_voters=N, random_state=0).fit(X, y)
     certificates = vote.certificate_, vote.certify(X_new, y_new)
-    arrays = [vote.weights_, vote.statistics_.errors, vote.statistics_.tandem]
+    again = pickle.loads(pickle.dumps(vote))
+    arrays = [again.weights_, again.certificate_.weights, again.statistics_.errors]
+    arrays += [vote.weights_, vote.statistics_.errors, vote.statistics_.tandem]
     for array in arrays + [a for c in certificates for a in (c.weights, c.prior)]:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0.5

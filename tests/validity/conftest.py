@@ -16,10 +16,11 @@ def validity_table():
     writes the page from it by tests/validity/table.py.
 
     bound : str
-        The row: the name of a bound, or what else is claimed, such as "pipeline".
+        The row: the name of a bound, and what else is claimed; "pipeline" for whole fits, which
+        have a table of their own.
     world : str
-        The column: one of WORLDS of tests/validity/table.py, which describes it. A new world is
-        to be described there; bounds that were not run in it have an empty cell.
+        The column: one of WORLDS of tests/validity/table.py, which describes it. For "pipeline",
+        what was fitted, in words.
     delta : float
         How often a failure is allowed.
     samples : int

@@ -411,6 +411,11 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         if not self._frozen and not isinstance(self._provenance["seed"], int):
             raise ValueError("the split had no seed of its own: it cannot be drawn again.")
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "weights_"):
+            self.weights_.flags.writeable = False  # numpy forgets it
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         voters = self.voters

@@ -1,6 +1,6 @@
 """From what a user calls voters to fitted voters."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from warnings import warn
 
@@ -56,14 +56,20 @@ def frozen_parts(voters: Any) -> int:
     voters : object
         What `MajorityVoteClassifier` takes as voters.
     """
-    members = voters if isinstance(voters, list | tuple) else [voters]
-    inside = (
-        part
-        for member in members
-        if isinstance(member, BaseEstimator)
-        for part in member.get_params(deep=True).values()
-    )
-    return len({id(part) for part in inside if isinstance(part, FrozenEstimator)})
+    return len({id(part) for part in _frozen_inside(voters)})
+
+
+def _frozen_inside(value: Any) -> Iterator[FrozenEstimator]:
+    """Yield the frozen estimators in settings, in lists of them and in grids of a search."""
+    if isinstance(value, FrozenEstimator):
+        yield value
+    elif isinstance(value, BaseEstimator):
+        yield from _frozen_inside(value.get_params(deep=False))
+    elif isinstance(value, Mapping):
+        yield from _frozen_inside(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _frozen_inside(item)
 
 
 def fit_voters(
