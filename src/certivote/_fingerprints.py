@@ -115,13 +115,13 @@ class SeenRows:
 
     def __init__(self) -> None:
         self._rows = np.empty(0, dtype=np.uint64)
-        self._batches: frozenset[bytes] = frozenset()
+        self._batches: tuple[bytes, ...] = ()  # sorted, so that equal votes are saved alike
 
     def add(self, *parts: NDArray[np.uint64]) -> None:
         """Remember rows that came together, and may come again together or part by part."""
         whole = np.concatenate(parts)
         self._rows = np.concatenate([self._rows, whole])
-        self._batches |= {_batch(rows) for rows in (*parts, whole)}
+        self._batches = tuple(sorted({*self._batches, *map(_batch, (*parts, whole))}))
 
     def known(self, X: Any, rows: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Tell which rows of X have been seen.

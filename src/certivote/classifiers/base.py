@@ -411,6 +411,12 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         if not self._frozen and not isinstance(self._provenance["seed"], int):
             raise ValueError("the split had no seed of its own: it cannot be drawn again.")
 
+    def __getstate__(self) -> dict[str, Any]:
+        # How long the fit took is none of the vote: two of one seed are saved alike.
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("fit_times_", None)
+        return state
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "weights_"):
