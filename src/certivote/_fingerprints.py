@@ -12,6 +12,10 @@ from scipy import sparse
 _MOSTLY_DISTINCT = 0.9
 # Rows that repeat are rich if each half of the columns, of so many, tells nearly all apart.
 _HALVES, _FEW_ROWS = 4, 30
+# A continuous feature has more decimals than so many, and so many values for each distinct row.
+_FEW_DECIMALS, _MANY_VALUES = 3, 0.5
+# A batch of fewer distinct rows may come again by chance, row for row.
+_TELLING = 12
 # Where so many rows too many are to be expected, none at all is a chance of about exp(−12).
 _SURPRISING = 12.0
 
@@ -55,7 +59,13 @@ def _bits(column: NDArray[Any]) -> NDArray[np.uint64]:
         with np.errstate(over="ignore"):
             narrow = column.astype(np.float32) + np.float32(0)
             narrow[np.isnan(narrow)] = np.nan  # whatever its sign
-            return narrow.view(np.uint32).astype(np.uint64)
+            bits = narrow.view(np.uint32).astype(np.uint64)
+        # Large whole numbers, such as times, need more.
+        large = np.abs(narrow) >= np.float32(2**24)
+        if large.any():
+            wide = column[large].astype(np.float64)
+            bits[large] = np.where(wide % 1.0 == 0.0, wide.view(np.uint64), bits[large])
+        return bits
     digests = b"".join(blake2b(str(value).encode(), digest_size=8).digest() for value in column)
     return np.frombuffer(digests, dtype=np.uint64).copy()
 
@@ -77,12 +87,23 @@ def _sparse_fingerprints(X: Any) -> NDArray[np.uint64]:
     return total
 
 
-def has_fractions(X: Any) -> bool:
-    """Tell whether some dense feature is continuous: it takes values that are no whole numbers."""
+def has_continuous(X: Any, n_distinct: int) -> bool:
+    """Tell whether some dense feature is continuous.
+
+    Its values have more than a few decimals, and it has about as many as there are distinct rows.
+    """
     return not sparse.issparse(X) and any(
-        column.dtype.kind == "f" and bool(np.any(column[np.isfinite(column)] % 1.0))
+        column.dtype.kind == "f" and _is_continuous(column[np.isfinite(column)], n_distinct)
         for column in _columns(X)
     )
+
+
+def _is_continuous(column: NDArray[Any], n_distinct: int) -> bool:
+    values = np.unique(column)
+    if values.size < max(_TELLING, _MANY_VALUES * n_distinct):
+        return False
+    decimals = np.round(values, _FEW_DECIMALS)
+    return bool(np.mean(np.abs(values - decimals) > 1e-6 * np.abs(values)) > 0.5)
 
 
 def is_hardly_chance(X: Any, rows: NDArray[np.uint64]) -> bool:
@@ -92,10 +113,10 @@ def is_hardly_chance(X: Any, rows: NDArray[np.uint64]) -> bool:
     well as all do, where independent draws that agree in one half would differ in the other; if all
     come twice, or in other multiples; or if none comes once, where some of as many draws would.
     """
-    if has_fractions(X):
-        return True
     distinct, times = np.unique(rows, return_counts=True)
     mean = rows.size / distinct.size
+    if has_continuous(X, distinct.size):
+        return True
     if distinct.size < _FEW_ROWS or mean == 1.0:
         return False
     if np.gcd.reduce(times) > 1:
@@ -130,10 +151,11 @@ class SeenRows:
         only a batch is known that comes again as a whole, in any order, or that is a part of what
         was seen, row for row, as new examples would hardly be.
         """
-        if _batch(rows) in self._batches:
+        if _batch(rows) in self._batches and np.unique(rows).size >= _TELLING:
             return np.ones(len(rows), dtype=np.bool_)
         distinct = np.unique(self._rows)
-        if distinct.size < _MOSTLY_DISTINCT * self._rows.size and not has_fractions(X):
+        repeats = distinct.size < _MOSTLY_DISTINCT * self._rows.size
+        if repeats and not has_continuous(X, np.unique(rows).size):
             return np.full(len(rows), self._contains(rows))
         return np.isin(rows, distinct)
 

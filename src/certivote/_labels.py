@@ -1,5 +1,7 @@
 """The one checker of labels and votes: whatever comes in as a label goes through here."""
 
+from datetime import date
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -23,31 +25,35 @@ __all__ = [
 # Code of a label that is none of those it is looked for among.
 UNKNOWN = -1
 _NUMBERS = "biufc"
+# Longer texts are kept one by one.
+_LONG = 64
 
 
 def check_labels(name: str, labels: Any, ndim: int | None) -> NDArray[Any]:
     """Return labels as an array, and refuse missing ones: masked, None, NaN, NaT or NA.
+
+    What numpy would make equal although it is not, such as 1 and "1" in one list, stays different.
 
     Parameters
     ----------
     name : str
         How to call them in an error.
     labels : array-like
-        Labels of any type.
+        Labels of any type: numbers, text, bytes, dates, other objects.
     ndim : int or None
         The number of dimensions that they must have; any if None.
     """
     refuse_mask(name, labels)
-    array = np.asarray(labels)
-    if ndim is not None and array.ndim != ndim:
-        raise ValueError(f"{name} must have {ndim} dimension(s), got shape {array.shape}.")
-    if array.size == 0:
-        raise ValueError(f"{name} must not be empty, got shape {array.shape}.")
-    if array.dtype.kind == "V":
-        raise ValueError(f"{name} must hold one label each, got records of {array.dtype}.")
-    # From a list of texts numpy would make texts of NaN and None.
-    listed = array.dtype.kind in "US" and not hasattr(labels, "__array__")
-    given = np.asarray(labels, dtype=object) if listed else array
+    listed = not hasattr(labels, "__array__")
+    given = np.asarray(labels, dtype=object) if listed else np.asarray(labels)
+    if given.dtype.kind == "T":  # numpy's strings of any length, with a missing one of their own
+        given = _objects(given)
+    if ndim is not None and given.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimension(s), got shape {given.shape}.")
+    if given.size == 0:
+        raise ValueError(f"{name} must not be empty, got shape {given.shape}.")
+    if given.dtype.kind in "Vc":
+        raise ValueError(f"{name} must be numbers, text or dates, got {given.dtype}.")
     missing = _missing(given)
     if missing.any():
         where = np.unravel_index(int(missing.argmax()), missing.shape)
@@ -55,7 +61,23 @@ def check_labels(name: str, labels: Any, ndim: int | None) -> NDArray[Any]:
             f"{name} must not have missing labels (masked, None, NaN or NaT), got "
             f"{given[where]!r} in row {int(where[0]) if where else 0}."
         )
-    return array
+    if given.dtype.kind == "O":
+        return _narrowed(name, given)
+    for column in getattr(labels, "columns", ()) if given.dtype.kind == "f" else ():
+        # A table of whole and broken numbers becomes one of broken ones.
+        check_comparable(**{name: np.asarray(labels[column]), "the table": given})
+    return given
+
+
+def _objects(strings: NDArray[Any]) -> NDArray[Any]:
+    """Return numpy's strings of any length as objects, with None where one is missing."""
+    missing = getattr(strings.dtype, "na_object", None)
+    objects = strings.astype(object)
+    for place in np.ndindex(objects.shape):
+        same = objects[place] is missing
+        if same or (isinstance(missing, str) and objects[place] == missing):
+            objects[place] = None
+    return objects
 
 
 def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
@@ -77,6 +99,40 @@ def _is_missing(label: Any) -> bool:
         return bool(label != label)
     except TypeError:  # pandas.NA compares as neither true nor false
         return True
+
+
+def _kind(label: Any) -> str:
+    """Return which labels a label may be compared with."""
+    if isinstance(label, str):
+        return "text"
+    if isinstance(label, bytes):
+        return "bytes"
+    if isinstance(label, Number | np.bool_):
+        return "number"
+    return "date" if isinstance(label, date | np.datetime64) else type(label).__name__
+
+
+def _narrowed(name: str, labels: NDArray[Any]) -> NDArray[Any]:
+    """Return objects of one kind as numpy's own numbers, text or dates, where nothing is lost.
+
+    Others stay what they are: 1 and "1" are two labels.
+    """
+    flat, kind = list(labels.flat), _kind_of(labels)
+    if kind in ("text", "bytes"):
+        # Numpy cuts null characters off the end, and gives every label the room of the longest.
+        if any(label[-1:] in ("\0", b"\0") or len(label) > _LONG for label in flat):
+            return labels
+    elif kind == "number":
+        if not all(isinstance(label, int | float | np.number | np.bool_) for label in flat):
+            return labels  # exact ones, such as decimal numbers
+        if any(isinstance(label, complex | np.complexfloating) for label in flat):
+            raise ValueError(f"{name} must be numbers, text or dates, got complex numbers.")
+    elif kind != "date" or not all(isinstance(label, np.datetime64) for label in flat):
+        return labels
+    narrow = np.asarray(flat).reshape(labels.shape)
+    if narrow.dtype.kind == "O" or np.array_equal(narrow.astype(object), labels):
+        return narrow
+    raise ValueError(f"{name} must hold numbers that one type can hold, got {narrow.dtype}.")
 
 
 def check_targets(name: str, y: Any) -> NDArray[Any]:
@@ -139,7 +195,7 @@ def check_aligned(**tables: Any) -> None:
 
 
 def check_comparable(**arrays: NDArray[Any]) -> None:
-    """Refuse labels of two kinds, or of two types of number that a comparison would round.
+    """Refuse labels of two kinds, or of two types between which a comparison would round.
 
     Parameters
     ----------
@@ -147,16 +203,51 @@ def check_comparable(**arrays: NDArray[Any]) -> None:
         Two arrays of labels, by the names of their arguments.
     """
     (first, one), (second, two) = arrays.items()
-    kinds = {"number" if array.dtype.kind in _NUMBERS else array.dtype.kind for array in (one, two)}
-    if len(kinds) > 1 and "O" not in kinds:
+    kinds = {_kind_of(labels) for labels in (one, two)}
+    # Numbers and text are compared one by one where they are mixed; numpy's dates as numbers.
+    if len(kinds - {"", "mixed"}) > 1 or {"mixed", "date of numpy"} <= kinds:
         raise ValueError(
             f"{first} and {second} must hold labels of one kind, got {one.dtype} and {two.dtype}."
         )
-    if not {one.dtype.kind, two.dtype.kind} <= set("iuf") or one.dtype == two.dtype:
+    if one.dtype == two.dtype or not one.size or not two.size:
         return
-    for name, labels in arrays.items():
-        if labels.size and max(abs(float(labels.min())), abs(float(labels.max()))) >= 2.0**53:
+    both = {one.dtype.kind, two.dtype.kind}
+    for name, labels, other in ((first, one, two), (second, two, one)):
+        if both <= set("iuf") and _largest(labels) >= 2.0**53:
             raise ValueError(f"{name} must hold numbers below 2**53, or be of the other's type.")
+        if both == {"f"} and np.any(labels % 1.0):
+            raise ValueError(
+                f"{name} must be of the other's type, where numbers are not whole: got "
+                f"{labels.dtype} and {other.dtype}."
+            )
+        if both <= set("mM") and not _survives(labels, other.dtype):
+            raise ValueError(
+                f"{name} must hold dates that the other's unit can hold, got {labels.dtype} and "
+                f"{other.dtype}."
+            )
+
+
+def _kind_of(labels: NDArray[Any]) -> str:
+    """Return the kind of labels; "mixed" for objects of several, nothing if there are none."""
+    if labels.dtype.kind == "O":
+        kinds = {_kind(label) for label in labels.flat}
+        return kinds.pop() if len(kinds) == 1 else "mixed" * (len(kinds) > 1)
+    if labels.dtype.kind in _NUMBERS:
+        return "number"
+    return {"U": "text", "S": "bytes"}.get(labels.dtype.kind, "date of numpy")
+
+
+def _largest(labels: NDArray[Any]) -> float:
+    return max(abs(float(labels.min())), abs(float(labels.max())))
+
+
+def _survives(labels: NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    """Tell whether dates are the same after a comparison in the finer of two units."""
+    try:
+        finer = np.promote_types(labels.dtype, dtype)
+        return np.array_equal(labels.astype(finer).astype(labels.dtype), labels)
+    except (TypeError, OverflowError):  # a month has no number of days
+        return False
 
 
 def codes_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:

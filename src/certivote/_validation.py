@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -90,9 +91,9 @@ def refuse_mask(name: str, values: object) -> None:
     """Refuse masked values, in lists of arrays too: numpy would use what is under the mask."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(f"{name} must not have masked values, which are missing ones.")
-    if isinstance(values, list | tuple):
+    if isinstance(values, Sequence) and not isinstance(values, str | bytes):
         for value in values:
-            if isinstance(value, list | tuple | np.ma.MaskedArray):
+            if isinstance(value, Sequence | np.ma.MaskedArray) and not isinstance(value, str):
                 refuse_mask(name, value)
 
 

@@ -107,6 +107,8 @@ class ParquetLosses:
 
         votes = self._column(batch, voter, group)
         try:
+            if _kind(votes.type) != _kind(y.type):
+                raise pa.ArrowInvalid("a cast would make labels equal that are not.")
             wrong = pc.not_equal(votes, y)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise ValueError(
@@ -115,3 +117,15 @@ class ParquetLosses:
             ) from error
         losses: NDArray[np.bool_] = wrong.to_numpy(zero_copy_only=False)
         return losses
+
+
+def _kind(column: Any) -> str:
+    """Return a name for the types that may be compared: Arrow casts between more of them."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_integer(column) or types.is_floating(column):
+        return "number"  # a number that the other type cannot hold is refused
+    if types.is_string(column) or types.is_large_string(column):
+        return "text"
+    return "time" if types.is_timestamp(column) and column.tz is None else str(column)

@@ -36,14 +36,16 @@ __all__ = [
     "IncompleteStatisticsError",
     "Moments",
     "VoteStatistics",
+    "are_hardly_chance",
     "as_counts",
     "make_read_only",
 ]
 
 # By how much rounding may break an identity between moments.
 _INCONSISTENCY = 1e-9
-# Two samples of this size hardly have the same counts by chance.
-SUSPICIOUS_SAMPLE = 1000
+# Two samples of this size hardly have the same counts by chance, where that has a probability of
+# exp(−10).
+_SUSPICIOUS_SAMPLE, _SURPRISING = 1000, 10.0
 _ROWS_PER_PRODUCT, _LOSSES_PER_PRODUCT = 16_384, 2**25
 _MERGED_TWICE = (
     "Statistics with the very same counts were merged: if they are of the same examples, each "
@@ -485,7 +487,8 @@ class VoteStatistics:
                 f"{self.n_voters} and {other.n_voters} voters."
             )
         findings = [*self.findings, *other.findings]
-        if other is self or (self.n_samples >= SUSPICIOUS_SAMPLE and self == other):
+        told = are_hardly_chance(self.errors, self.n_samples)
+        if other is self or (told and self == other):
             findings.append(_MERGED_TWICE)
             warnings.warn(_MERGED_TWICE, stacklevel=2)
         m, n = self.n_samples + other.n_samples, self.n_voters
@@ -806,6 +809,23 @@ class VoteStatistics:
                 "weights must be those of a tested vote, as these statistics hold no rows."
             )
         return self._coarse_errors(q)
+
+
+def are_hardly_chance(counts: NDArray[np.int64], n_samples: int) -> bool:
+    """Tell whether two samples hardly have the same counts by chance.
+
+    Parameters
+    ----------
+    counts : ndarray of int
+        On how many examples each of several things happens.
+    n_samples : int
+        The size of either sample.
+    """
+    distinct = np.unique(counts)
+    # Two binomial counts of variance v are the same with probability 1/√(4πv), if v is not small.
+    variances = distinct * (1.0 - distinct / n_samples)
+    surprise = np.log(4.0 * np.pi * variances[variances > 1.0]).sum() / 2.0
+    return n_samples >= _SUSPICIOUS_SAMPLE and bool(surprise > _SURPRISING)
 
 
 def _stack(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._counting import Counter
 from ._labels import check_labels
 from ._validation import check_count
-from .statistics import SUSPICIOUS_SAMPLE, Moments, VoteStatistics, as_counts, make_read_only
+from .statistics import Moments, VoteStatistics, are_hardly_chance, as_counts, make_read_only
 
 __all__ = ["UnlabelledStatistics", "join_unlabelled"]
 
@@ -139,7 +139,8 @@ class UnlabelledStatistics:
                 f"{self.n_voters} and {other.n_voters} voters."
             )
         findings = [*self.findings, *other.findings]
-        if other is self or (self.n_samples >= SUSPICIOUS_SAMPLE and self == other):
+        told = are_hardly_chance(self.disagreements, self.n_samples)
+        if other is self or (told and self == other):
             findings.append(_MERGED_TWICE)
             warnings.warn(_MERGED_TWICE, stacklevel=2)
         classes = self.classes

@@ -87,7 +87,7 @@ class BestBound(Bound):
                 )
             check_number(f"the share of {name!r}", share, math.ulp(0.0), 1.0)
             known = get_bound(name).get_params(deep=False)
-            settings = {"delta": self.delta * share, "constant": self.constant}
+            settings = {"delta": float(self.delta) * float(share), "constant": self.constant}
             named[name] = get_bound(
                 name, **{key: settings[key] for key in settings if key in known}
             )

@@ -146,7 +146,7 @@ class DirichletBound(Bound):
         if len(self.cells) == 1:
             return (self,)
         return tuple(
-            DirichletBound(self.delta * share, self.constant, ((prior, z, 1.0),))
+            DirichletBound(float(self.delta) * float(share), self.constant, ((prior, z, 1.0),))
             for prior, z, share in self.cells
         )
 

@@ -181,7 +181,7 @@ class HeldoutBound(Bound):
             )
 
     def _limit(self, errors: int, m: int, p: NDArray[np.float64]) -> float:
-        return clopper_pearson(errors, m, self.delta / len(self._table(p)))
+        return clopper_pearson(errors, m, float(self.delta) / len(self._table(p)))
 
     def _value_and_gradient(
         self, statistics: VoteStatistics, q: NDArray[np.float64], p: NDArray[np.float64]

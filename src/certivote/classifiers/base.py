@@ -82,6 +82,20 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         return self._fit(X, y, classes=None)
 
     def _fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None) -> "CertifiedVote":
+        # A fit that fails leaves nothing behind: new voters must not meet older weights.
+        self._forget()
+        try:
+            return self._fit_anew(X, y, classes)
+        except BaseException:
+            self._forget()
+            raise
+
+    def _forget(self) -> None:
+        """Remove all that is not a setting."""
+        for name in set(vars(self)) - set(self.get_params(deep=False)):
+            delattr(self, name)
+
+    def _fit_anew(self, X: Any, y: ArrayLike, classes: ArrayLike | None) -> "CertifiedVote":
         X, y = self._check_data(X, y, reset=True)
         frozen = is_frozen(self.voters)
         seed, rng = _seed(self.random_state)
@@ -474,6 +488,7 @@ def _split(
         return order[:0], np.arange(m)
     if isinstance(size, bool) or not isinstance(size, Real):
         raise ValueError(f"certify_size must be a number, got {size!r}.")
+    size = _plain(size)
     if isinstance(size, Integral):
         n_b = int(size)
         if n_b < 1:

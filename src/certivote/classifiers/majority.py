@@ -56,7 +56,8 @@ class MajorityVoteClassifier(CertifiedVote):
           pipeline or in a search, its members are the voters; otherwise it is the only voter;
         - a list of unfitted classifiers or pipelines, each one a voter;
         - fitted classifiers in scikit-learn's ``FrozenEstimator``, alone or each in a list: they
-          are used as they are, and all of the data certifies. It must be new to them;
+          are used as they are, not as copies, and all of the data certifies. It must be new to
+          them, and to fit them again later is to have another vote than the one certified;
         - `certivote.voters.PredictionTable`: the columns of X are predictions made elsewhere.
     bound : str or Bound, default="lacasse"
         The certificate to minimise, by name or as an object with its settings.
@@ -173,7 +174,7 @@ class MajorityVoteClassifier(CertifiedVote):
         # Copies: what is changed after this sample has been seen must not count.
         self._fitted_bound = deepcopy(bound_at(self.bound, None if default else self.delta))
         if self.anytime:
-            self._provenance["delta_of_all_looks"] = self._fitted_bound.delta
+            self._provenance["delta_of_all_looks"] = float(self._fitted_bound.delta)
             self._provenance["look"] = 1
         self._prior: NDArray[np.float64] | None = None
         if self._learns_prior():

@@ -6,13 +6,14 @@ from typing import Any, Protocol, overload
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.validation import _num_samples
 
 from .._labels import check_labels
 from .._progress import progress_bar
 from ..voting import Ballots
 
-__all__ = ["Column", "Group", "Voters", "predictions"]
+__all__ = ["Column", "Group", "Voters", "guarded", "predictions"]
 
 # What one voter names: indices into the classes, −1 for any other label, and these other labels in
 # their order.
@@ -35,6 +36,28 @@ class Group(Protocol):
         """Return what one voter names."""
 
 
+def guarded(X: Any) -> Any:
+    """Return data that a voter cannot change, for itself, for the other voters or for the caller.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix
+        The data. Of a dataframe, which has no lock, a copy is returned.
+    """
+    if isinstance(X, np.ndarray):
+        X = X.view()
+        X.flags.writeable = False
+    elif sparse.issparse(X):
+        X = (
+            X.copy()
+            if not hasattr(X, "indptr")
+            else type(X)((guarded(X.data), X.indices, X.indptr), shape=X.shape, copy=False)
+        )
+    elif hasattr(X, "iloc"):
+        X = X.copy()
+    return X
+
+
 def predictions(voter: Any, X: Any) -> NDArray[Any]:
     """Return the labels that a classifier predicts, and refuse missing ones.
 
@@ -45,7 +68,8 @@ def predictions(voter: Any, X: Any) -> NDArray[Any]:
     X : array-like of shape (m, n_features)
         The examples.
     """
-    predicted = check_labels(f"the predictions of {type(voter).__name__}", voter.predict(X), None)
+    named = voter.predict(guarded(X))
+    predicted = check_labels(f"the predictions of {type(voter).__name__}", named, None)
     if predicted.shape not in ((_num_samples(X),), (_num_samples(X), 1)):
         raise ValueError(
             f"the predictions of {type(voter).__name__} must be one label for each of "
@@ -123,7 +147,7 @@ class Voters(Sequence[Any]):
                 first += len(group)
                 if not members.size:
                     continue
-                prepared = group.prepare(X)
+                prepared = group.prepare(guarded(X))
 
                 def ask(index: int, group: Group = group, prepared: Any = prepared) -> Any:
                     column = group.column(index, prepared, classes)

@@ -81,7 +81,9 @@ class EstimatorGroup:
             prepared = prepared[:, self.features[index]]
         predicted = predictions(member, prepared)
         # A frozen member of an ensemble was fitted by its owner, on labels and not on indices.
-        last = member.steps[-1][1] if isinstance(member, Pipeline) else member
+        last = member
+        while isinstance(last, Pipeline):
+            last = last.steps[-1][1]
         if self.labels is None or isinstance(last, FrozenEstimator):
             return coded(predicted, classes)
         own = predicted.astype(np.intp)

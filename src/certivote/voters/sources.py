@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._progress import progress_bar
 from .._validation import check_positive
-from .base import Voters
+from .base import Voters, guarded
 from .estimators import EstimatorGroup, as_tree_data, check_one_output, unpack
 from .estimators import is_frozen as is_frozen_estimator
 from .stumps import Stumps
@@ -67,7 +67,9 @@ def _frozen_inside(value: Any) -> Iterator[FrozenEstimator]:
         yield from _frozen_inside(value.get_params(deep=False))
     elif isinstance(value, Mapping):
         yield from _frozen_inside(list(value.values()))
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, list | tuple) or (
+        isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim
+    ):
         for item in value:
             yield from _frozen_inside(item)
 
@@ -185,7 +187,7 @@ def _fit_one(
     fresh = _seeded(clone(voter), rng)
     if verbose and isinstance(last, _GROWING) and not last.warm_start:
         return _grow(fresh, X, y, verbose)
-    return fresh.fit(X, y)
+    return fresh.fit(guarded(X), y)
 
 
 def _grow(forest: Any, X: Any, y: Any, verbose: int) -> Any:
