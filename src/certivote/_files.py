@@ -15,10 +15,19 @@ PREFIX = ".certivote-"
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file so that whoever reads it sees the old one or the new one, never a part."""
-    target = Path(path)
+    """Open a file so that whoever reads it sees the old one or the new one, never a part.
+
+    A link is followed. What is no file, such as a pipe, is not replaced: it takes what is written.
+    """
+    target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{target.parent} is not a folder: make it first.")
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder: name a file.")
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:
+            yield file
+        return
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=PREFIX)
     except OSError as error:

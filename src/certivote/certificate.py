@@ -616,7 +616,9 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise CertificateError(f"{name} must have texts for names, got {value!r}.")
-        return {str(_plain(name, key)): _plain(name, item) for key, item in value.items()}
+        return {
+            str(_plain(name, key)): _plain(f"{name}.{key}", item) for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
         return [_plain(name, item) for item in value]
     if isinstance(value, str):

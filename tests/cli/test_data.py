@@ -282,3 +282,21 @@ def test_datasets_that_are_here(invoke, task_data, tmp_path):
         assert (entry["rows"], entry["test_rows"], entry["features"]) == expected
         assert entry["classes"] == 2
     assert len(found) == 18
+
+
+def test_labels_of_parquet_that_end_in_null_are_refused(tmp_path):
+    """Numpy would cut the null off, and make two labels one."""
+    labels = ["p", "p\0", "q"] * 20
+    pd.DataFrame({"x": range(60), "y": labels}).to_parquet(tmp_path / "table.parquet")
+    with pytest.raises(ValueError, match="the target 'y' has labels that end in a null character"):
+        read_table(str(tmp_path / "table.parquet"), "y")
+
+
+@pytest.mark.parametrize("name", ["x", "y"])
+def test_several_values_in_a_row_of_parquet_are_refused(name, tmp_path):
+    """Lists were compared by their abbreviated text."""
+    columns = {"x": list(range(60)), "y": ["p", "q", "r"] * 20}
+    columns[name] = [[value, 0.1] for value in range(60)]
+    pd.DataFrame(columns).to_parquet(tmp_path / "table.parquet")
+    with pytest.raises(ValueError, match=f"column '{name}' of .* holds several values in each row"):
+        read_table(str(tmp_path / "table.parquet"), "y")

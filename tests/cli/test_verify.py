@@ -85,7 +85,7 @@ def test_quiet_and_json(invoke, certified, tampered, tmp_path):
     assert result["holds"] is None  # nobody knows yet
     assert result["verdict"] == ARITHMETIC
     assert len(result["checked"]) == 1
-    assert len(result["not_checked"]) == 2
+    assert len(result["not_checked"]) == 3
     assert result["findings"] == []
     assert result["assumptions"] == certified.certificate["assumptions"]
     assert result["statement"] == certified.stdout.splitlines()[0]
@@ -237,6 +237,8 @@ def test_findings_are_repeated(certified, invoke, tmp_path):
         done = invoke("verify", "certificate.json", *options, cwd=tmp_path)
         line = "found, and throws doubt on the claim: Half of the examples have a twin."
         assert line in done.stdout.splitlines()
+        done = invoke("verify", "certificate.json", *options, "--quiet", cwd=tmp_path)
+        assert done.stdout.splitlines() == [line]
         done = invoke("verify", "certificate.json", *options, "--json", cwd=tmp_path)
         assert json.loads(done.stdout)["findings"] == list(found)
     replace(vote.certificate_, findings=()).to_json(tmp_path / "clean.json")

@@ -196,8 +196,9 @@ def predict(
     """Predict the label of each row with a saved vote, as CSV."""
     from .._files import write_whole
     from .._formatting import printable, printable_lines
-    from .predict import predict_data
+    from .predict import check_out, predict_data
 
+    check_out(out, model, data)
     frame = predict_data(model, data, drop or [], shares, quiet or as_json)
     text = frame.to_json(orient="records") if as_json else frame.to_csv(index=False)
     if out is None:
@@ -249,12 +250,13 @@ def verify(
                 say(f"not checked: {text}")
             say(result["verdict"], style="bold")
             say("It claims: " + result["statement"])
-            for text in result["findings"]:
-                say(f"found, and throws doubt on the claim: {text}", style="bold red")
             if model is not None:
                 say("It assumes:")
                 for text in result["assumptions"]:
                     say(f"  - {text}")
+    if not as_json:
+        for text in result.get("findings", ()):
+            say(f"found, and throws doubt on the claim: {text}", style="bold red")
     if result["holds"] is False and not as_json:
         fail(f"the certificate does not hold up: {result['reason']}")
     return 1 if result["holds"] is False else 0

@@ -313,6 +313,7 @@ def _read_csv(path: Path, layout: _Layout, as_text: list[str]) -> Any:
 
 def _read_parquet(path: Path) -> Any:
     try:
+        import pyarrow
         from pyarrow import parquet
 
         table = parquet.read_table(path)
@@ -321,6 +322,12 @@ def _read_parquet(path: Path) -> Any:
     except (ValueError, OSError) as error:
         raise ValueError(f"{path} is not a readable Parquet file: {error}") from error
     _refuse_twins(table.column_names, path)
+    for column in table.schema:
+        if pyarrow.types.is_nested(column.type):
+            raise ValueError(
+                f"column {column.name!r} of {path} holds several values in each row "
+                f"({column.type}): leave it out of the file, or write each into a column."
+            )
     frame = table.to_pandas()
     frame = frame.reset_index(drop=frame.index.names == [None])
     frame.columns = [str(name) for name in frame.columns]
@@ -514,6 +521,8 @@ def _label_values(column: Any) -> NDArray[Any]:
         whole = bool(np.all((values == np.round(values)) & (np.abs(values) < 2.0**53)))
         return np.asarray(values.astype(np.int64) if whole else values)
     texts = [str(value) for value in column]
+    if any(text.endswith("\0") for text in texts):
+        raise ValueError(f"the target {column.name!r} has labels that end in a null character.")
     if set(texts) == {"True", "False"}:
         return np.array([text == "True" for text in texts])
     # 01 is not 1: only what says the same after being read and written is a number.

@@ -155,7 +155,7 @@ def load_model(path: Path, quiet: bool = False) -> Any:
     return model
 
 
-def check_belongs(certificate: Certificate, path: Path, model: Path) -> None:
+def check_belongs(certificate: Certificate, path: Path, model: Path) -> list[str]:
     """Refuse files of another run than a certificate, as far as it says what it was written with.
 
     Parameters
@@ -166,14 +166,25 @@ def check_belongs(certificate: Certificate, path: Path, model: Path) -> None:
         Its file. What else was written with it is looked for beside it.
     model : Path
         The file of the model.
+
+    Returns
+    -------
+    list of str
+        The files that are there, and of which it carries no digest.
     """
+    unbound = []
     for name, file in ((MODEL, model), (REPORT, path.with_name(REPORT))):
         digest = certificate.files.get(name)
-        if digest is not None and file.is_file() and file_sha256(file) != digest:
+        if not file.is_file():
+            continue
+        if digest is None:
+            unbound.append(str(file))
+        elif file_sha256(file) != digest:
             raise CertificateError(
                 f"{file} is not the file that was written with {path}: one of them is of another "
                 "run, or has changed since. Take both from one run, or run certify again."
             )
+    return unbound
 
 
 def frozen(model: Any) -> Any:

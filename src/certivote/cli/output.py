@@ -153,16 +153,34 @@ def write_folder(folder: Path, files: Mapping[str, Callable[[Path], object]]) ->
         for name, write in files.items():
             write(room / name)
         digests = [file_sha256(room / name) for name in files]
-        for path in reversed(paths[1:]):
-            path.unlink(missing_ok=True)
-        for path in paths:
-            os.replace(room / path.name, path)
-    if digests != [file_sha256(path) if path.is_file() else None for path in paths]:
+        with _alone_in(folder):
+            for path in reversed(paths[1:]):
+                path.unlink(missing_ok=True)
+            for path in paths:
+                os.replace(room / path.name, path)
+            found = [file_sha256(path) if path.is_file() else None for path in paths]
+    if digests != found:
         raise ValueError(
             f"another process has written into {folder} at the same time: give each a folder of "
             "its own with --out, and run this one again."
         )
     return paths
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process moves files into a folder, where the system has such locks."""
+    try:
+        import fcntl
+    except ImportError:  # what is mixed is found afterwards, by its digests
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)  # and so unlocked, as by the end of the process
 
 
 @contextmanager

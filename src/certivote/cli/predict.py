@@ -8,14 +8,16 @@ from .data import read_table
 from .models import (
     CERTIFICATE,
     MODEL,
+    REPORT,
     category_names,
     check_belongs,
     feature_names,
     load_model,
     match_columns,
 )
+from .output import note
 
-__all__ = ["predict_data"]
+__all__ = ["check_out", "predict_data"]
 
 
 def predict_data(model: Path, data: str, drop: list[str], shares: bool, quiet: bool) -> Any:
@@ -36,7 +38,7 @@ def predict_data(model: Path, data: str, drop: list[str], shares: bool, quiet: b
     """
     import pandas as pd
 
-    _check_run(model)
+    _check_run(model, quiet)
     vote = load_model(model, quiet)
     if isinstance(vote, list | tuple):
         raise ValueError(f"{model} holds several classifiers: certify them first.")
@@ -57,10 +59,33 @@ def predict_data(model: Path, data: str, drop: list[str], shares: bool, quiet: b
     return pd.DataFrame(columns)
 
 
-def _check_run(model: Path) -> None:
+def check_out(out: Path | None, model: Path, data: str) -> None:
+    """Refuse to write predictions over what they are made from.
+
+    Parameters
+    ----------
+    out : Path or None
+        Where they will go.
+    model : Path
+        The model.
+    data : str
+        The data.
+    """
+    if out is None or not out.exists():
+        return
+    if out.is_dir():
+        raise ValueError(f"{out} is a folder: name a file with --out.")
+    for path in (model, Path(data), *(model.with_name(name) for name in (CERTIFICATE, REPORT))):
+        if path.exists() and out.samefile(path):
+            raise ValueError(f"{out} is {path}, which would be lost: name another file with --out.")
+
+
+def _check_run(model: Path, quiet: bool) -> None:
     """Refuse a model that lies beside the certificate of another run."""
     path = model.with_name(CERTIFICATE)
     if model.name != MODEL or not path.is_file():
+        if model.is_file() and not quiet:
+            note(f"no {CERTIFICATE} lies beside {model}: nothing is claimed of these predictions.")
         return
     try:
         certificate = Certificate.from_json(path)

@@ -8,6 +8,7 @@ from .._provenance import FROZEN, NEW_DATA, PRIOR_GIVEN, PRIOR_LEARNED, SPLIT, c
 from ..certificate import Certificate, CertificateError, CertificateFormatError
 from .data import builtin_names, read_table
 from .models import (
+    MODEL,
     category_names,
     check_belongs,
     check_classes,
@@ -25,6 +26,7 @@ _EVERYTHING = "The certificate holds up, if what it assumes is true."
 _WITHOUT_DATA = [
     "the votes and the labels: that takes --model and --data",
     "the voters: where they came from, and what they were trained on",
+    "what the file says of the sample: where it came from, and what was found",
 ]
 _ORIGINS = {
     SPLIT: "that the voters were trained on part A only",
@@ -63,14 +65,17 @@ def verify_file(path: Path, model: Path | None, data: str | None, quiet: bool) -
         raise ValueError("--model and --data must be given together: votes need both.")
     checked: list[str] = []
     not_checked = list(_WITHOUT_DATA)
+    own_model = path.with_name(MODEL) if model is None else model
     try:
         certificate = Certificate.from_json(path)
         certificate.verify()
         checked.append("the arithmetic: KL from the weights, the bound from the evidence")
+        unbound = check_belongs(certificate, path, own_model)
         if model is not None and data is not None:
-            check_belongs(certificate, path, model)
             more, not_checked = _verify_all(certificate, model, data, quiet)
             checked += more
+        for name in unbound:
+            not_checked.append(f"that {name} was written with it: there is no digest")
     except CertificateFormatError:
         raise
     except CertificateError as error:
@@ -116,7 +121,15 @@ def _verify_all(
         quiet=quiet,
     )
     check_classes(vote, table)
-    vote.verify(match_columns(vote, table), table.y, certificate)
+    try:
+        vote.verify(match_columns(vote, table), table.y, certificate)
+    except CertificateError as error:
+        digests = {known.get("data_sha256") for known in (provenance, table.provenance)}
+        if len(digests) == 1:
+            raise
+        raise CertificateError(
+            f"{error} {data} is another file than the one that was certified, {_name(provenance)}."
+        ) from error
     checked = ["the votes of the model on the data: split, counts, moments, bound"]
     prior, origin = provenance.get("prior"), provenance["voters_from"]
     if origin == NEW_DATA:
@@ -138,10 +151,9 @@ def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> list[s
     """Return in words where the file is another one than the certificate says."""
     words = []
     if claimed.get("data") != found.get("data"):
-        said = repr(claimed["data"]) if "data" in claimed else "nothing"
         words.append(
             f"that the file is the one that was certified: its name is {found.get('data')!r}, and "
-            f"the certificate says {said}"
+            f"the certificate says {_name(claimed)}"
         )
     if claimed.get("data_sha256") != found.get("data_sha256"):
         other = "it is not, byte for byte" if "data_sha256" in claimed else "no digest is there"
@@ -150,3 +162,7 @@ def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> list[s
             "the same counts"
         )
     return words
+
+
+def _name(claimed: Mapping[str, Any]) -> str:
+    return repr(claimed["data"]) if "data" in claimed else "nothing"
