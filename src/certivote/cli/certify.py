@@ -189,4 +189,4 @@ def print_result(result: dict[str, Any], quiet: bool) -> None:
         say(f"Error on the test rows of the task: {result['test_risk']:.4f}.")
     say("Written: " + ", ".join(result["files"]))
     (path,) = (name for name in result["files"] if name.endswith(CERTIFICATE))
-    say(f"Anyone can check it: certivote verify {path}")
+    say(f"Anyone can check its arithmetic: certivote verify {path}")
