@@ -335,3 +335,15 @@ def test_the_same_examples_twice_are_told():
     )
     with pytest.warns(UserWarning, match="each counts twice"):
         first + second
+
+
+@pytest.mark.parametrize("names", [("cat", "dog", "cow"), (0, 1, 2), (0.5, 1.5, 2.5)])
+def test_a_third_label_is_found_after_a_file_too(names, tmp_path):
+    first, second, third = names
+    labelled = VoteStatistics.from_votes([[first, second]], [second])
+    more = UnlabelledStatistics.from_votes([[first, second], [second, second]])
+    labelled.with_unlabelled(more).save(tmp_path / "so-far.npz")
+    again = VoteStatistics.load(tmp_path / "so-far.npz")
+    assert again.unlabelled.classes == more.classes
+    with pytest.raises(ValueError, match="two classes only"):
+        again.with_unlabelled(UnlabelledStatistics.from_votes([[first, third]]))

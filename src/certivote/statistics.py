@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import itertools
+import json
 import math
 import os
 import warnings
@@ -63,6 +64,7 @@ _LAYOUT = {
     "tested_errors": ("<i8", 1),
     "unlabelled_samples": ("<i8", 0),
     "disagreements": ("<i8", 2),
+    "unlabelled_classes": ("<U", 1),
     "findings": ("<U", 1),
 }
 # What goes together, if one of it is there.
@@ -611,7 +613,9 @@ class VoteStatistics:
             from .unlabelled import UnlabelledStatistics
 
             size, counts = int(arrays["unlabelled_samples"]), arrays["disagreements"]
-            statistics = statistics.with_unlabelled(UnlabelledStatistics(size, counts))
+            classes = map(json.loads, arrays.get("unlabelled_classes", np.empty(0, str)).tolist())
+            unlabelled = UnlabelledStatistics(size, counts, tuple(classes))
+            statistics = statistics.with_unlabelled(unlabelled)
         statistics.findings = tuple(arrays.get("findings", np.empty(0, dtype=str)).tolist())
         return statistics
 
@@ -666,6 +670,7 @@ class VoteStatistics:
         if self.unlabelled is not None:
             arrays["unlabelled_samples"] = self.unlabelled.n_samples
             arrays["disagreements"] = self.unlabelled.disagreements
+            arrays["unlabelled_classes"] = np.array(self.unlabelled.written_classes(), dtype=str)
         if self.findings:
             arrays["findings"] = np.array(self.findings)
         if self.tested is not None:

@@ -1,6 +1,7 @@
 """What examples without labels say about two-class voters: how often each pair disagrees."""
 
 import hashlib
+import json
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
@@ -173,6 +174,12 @@ class UnlabelledStatistics:
     def __repr__(self) -> str:
         """Return the sizes."""
         return f"UnlabelledStatistics(n_samples={self.n_samples}, n_voters={self.n_voters})"
+
+    def written_classes(self) -> list[str]:
+        """Return the labels as JSON, to be saved; none if they are neither numbers nor text."""
+        plain = [x.item() if isinstance(x, np.generic) else x for x in self.classes]
+        known = all(isinstance(label, str | int | float) for label in plain)
+        return [json.dumps(label) for label in plain] if known else []
 
     @cached_property
     def _rates(self) -> NDArray[np.float64]:
