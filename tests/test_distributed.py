@@ -148,7 +148,7 @@ def test_other_features_than_those_of_the_vote_are_refused(client, named, column
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [(np.nan, "NaN"), ("yes", "labels must be of one kind")],
+    [(np.nan, "NaN"), ("yes", "must hold labels of one kind")],
 )
 def test_labels_that_are_missing_or_of_another_kind_are_refused(client, named, wrong, message):
     frame, vote = named

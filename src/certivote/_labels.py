@@ -52,7 +52,9 @@ def check_labels(name: str, labels: Any, ndim: int | None) -> NDArray[Any]:
         raise ValueError(f"{name} must have {ndim} dimension(s), got shape {given.shape}.")
     if given.size == 0:
         raise ValueError(f"{name} must not be empty, got shape {given.shape}.")
-    if given.dtype.kind in "Vc":
+    if given.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} must be numbers, text or dates.")
+    if given.dtype.kind == "V":
         raise ValueError(f"{name} must be numbers, text or dates, got {given.dtype}.")
     missing = _missing(given)
     if missing.any():
@@ -126,7 +128,7 @@ def _narrowed(name: str, labels: NDArray[Any]) -> NDArray[Any]:
         if not all(isinstance(label, int | float | np.number | np.bool_) for label in flat):
             return labels  # exact ones, such as decimal numbers
         if any(isinstance(label, complex | np.complexfloating) for label in flat):
-            raise ValueError(f"{name} must be numbers, text or dates, got complex numbers.")
+            raise ValueError(f"Complex data not supported: {name} must be numbers, text or dates.")
     elif kind != "date" or not all(isinstance(label, np.datetime64) for label in flat):
         return labels
     narrow = np.asarray(flat).reshape(labels.shape)

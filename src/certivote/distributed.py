@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from ._labels import UNKNOWN, check_aligned, check_targets, codes_of
+from ._labels import UNKNOWN, check_aligned, check_labels, check_targets, codes_of
 from ._progress import progress_bar
 from ._threads import one_core
 from .statistics import IncompleteStatisticsError, VoteStatistics
@@ -159,7 +159,7 @@ class _Counting:
         self._function = None if fitted else voters
         # Of a fitted vote only the voters are sent, not what else it remembers.
         self._voters: Any = voters.voters_ if fitted else None
-        self._labels: Any = voters.classes_ if fitted else None
+        self._labels: Any = check_labels("classes_", voters.classes_, ndim=1) if fitted else None
         self._columns = _Columns()
         for name in ("n_features_in_", "feature_names_in_"):
             if fitted and hasattr(voters, name):

@@ -47,7 +47,9 @@ def test_no_model_is_loaded_that_is_not_named(trapped, run, invoke, certified, n
     (folder / "results").mkdir()
     (folder / "results" / "model.joblib").write_bytes(trap)
     (folder / "certificate.json").write_text(json.dumps(certified.certificate))
-    run("verify", "certificate.json", cwd=folder)
+    # Its digest is not the one in the certificate, and that is all that is looked at.
+    done = run("verify", "certificate.json", cwd=folder, status=1)
+    assert "model.joblib is not the file that was written with" in done.stderr
     invoke("verify", "model.joblib", cwd=folder, status=2)
     invoke("certify", "model.joblib", cwd=folder, status=2)
     invoke("predict", certified.model_path, "model.joblib", cwd=folder, status=2)
@@ -70,7 +72,7 @@ def test_the_note_comes_before_the_code_runs(trapped, run, numbers):
         ("certify", "numbers.csv", "--model", "model.joblib"),
         ("predict", "model.joblib", "numbers.csv"),
     ):
-        note, speech, error = run(*arguments, cwd=folder, status=2).stderr.splitlines()
+        *_, note, speech, error = run(*arguments, cwd=folder, status=2).stderr.splitlines()
         assert note.startswith("note: loading a .joblib file runs code that is in it")
         assert speech == "the model speaks"
         assert error.startswith("error: ")

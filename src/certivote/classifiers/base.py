@@ -40,6 +40,9 @@ __all__ = ["CertifiedVote"]
 # A prior that is made again elsewhere may differ by this much, relatively: in KL, by no more.
 _SAME_PRIOR = 1e-9
 
+# What a vote remembers of its fit, besides what users see.
+_STATE = frozenset({"_findings", "_fitted_bound", "_frozen", "_prior", "_provenance", "_seen"})
+
 # Predictions are made for so many votes at a time.
 _VOTES_PER_CHUNK = 2**24
 
@@ -91,11 +94,12 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             raise
 
     def _forget(self) -> None:
-        """Remove all that is not a setting."""
-        for name in set(vars(self)) - set(self.get_params(deep=False)):
+        """Remove all that a fit leaves."""
+        for name in [name for name in vars(self) if name.endswith("_") or name in _STATE]:
             delattr(self, name)
 
     def _fit_anew(self, X: Any, y: ArrayLike, classes: ArrayLike | None) -> "CertifiedVote":
+        objects = hasattr(y, "__array__") and np.asarray(y).dtype.kind == "O"
         X, y = self._check_data(X, y, reset=True)
         frozen = is_frozen(self.voters)
         seed, rng = _seed(self.random_state)
@@ -108,7 +112,9 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         )
         clock.lap("training")
         self.voters_: Voters = voters
-        self.classes_ = _all_classes(y, voters, classes)
+        known = _all_classes(y, voters, classes)
+        # Labels come back as what they came as; in between texts of numpy are faster than objects.
+        self.classes_ = known.astype(object) if objects else known
         self._check_classes()
         self._frozen = frozen
         self._provenance: dict[str, Any] = {"voters_from": FROZEN}
@@ -240,7 +246,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             The predicted labels: this is the vote that is certified. They are those that voters
             name on these examples, and may be none of `classes_`.
         """
-        return np.concatenate([ballots.predict(weights) for ballots, weights in self._asked(X)])
+        labels = np.concatenate([ballots.predict(weights) for ballots, weights in self._asked(X)])
+        return labels.astype(object) if self.classes_.dtype.kind == "O" else labels
 
     def _asked(self, X: Any) -> Iterator[tuple[Ballots, NDArray[np.float64]]]:
         """Yield the ballots of the voters that have a say, some rows at a time, and their weights.
@@ -260,9 +267,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
 
     def _votes(self, X: Any, only: NDArray[np.bool_] | None = None) -> Ballots:
         """Return the ballots of the voters, or of some of them."""
-        return self.voters_.votes(
-            X, self.classes_, n_jobs=self.n_jobs, verbose=self.verbose, only=only
-        )
+        classes = check_labels("classes_", self.classes_, ndim=1)
+        return self.voters_.votes(X, classes, n_jobs=self.n_jobs, verbose=self.verbose, only=only)
 
     def _weighed(self, ballots: Ballots) -> Ballots:
         """Return the ballots to which the weights belong, from those of the voters."""
