@@ -6,7 +6,7 @@ from timing import Row, ratio
 
 from certivote import VoteStatistics, certify
 from certivote._fingerprints import row_fingerprints
-from certivote.voters import codes_of, fit_voters
+from certivote.voters import fit_voters
 
 TITLE = "Time of all that follows the votes, over that of training 100 trees (10,000 examples)"
 
@@ -19,13 +19,13 @@ def run() -> list[Row]:
     def train() -> object:
         return fit_voters("trees", X_a, y_a, 100, np.random.RandomState(0))
 
-    votes = train().votes(X_b, classes).codes
+    ballots = train().votes(X_b, classes)
     rows = []
     for bound in ("lacasse", "tandem"):
 
         def learn(bound=bound) -> None:
             row_fingerprints(X)
-            statistics = VoteStatistics.from_votes(votes, codes_of(y_b, classes))
+            statistics = VoteStatistics.from_votes(ballots.codes, ballots.truth(y_b))
             certify(statistics, bound=bound)
 
         rows.append(Row(f"statistics, weights and certificate, {bound}", ratio(learn, train), 0.05))
