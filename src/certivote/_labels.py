@@ -131,7 +131,10 @@ def _narrowed(name: str, labels: NDArray[Any]) -> NDArray[Any]:
             raise ValueError(f"Complex data not supported: {name} must be numbers, text or dates.")
     elif kind != "date" or not all(isinstance(label, np.datetime64) for label in flat):
         return labels
-    narrow = np.asarray(flat).reshape(labels.shape)
+    try:
+        narrow = np.asarray(flat).reshape(labels.shape)
+    except OverflowError:  # they stay numbers of Python
+        return labels
     if narrow.dtype.kind == "O" or np.array_equal(narrow.astype(object), labels):
         return narrow
     raise ValueError(f"{name} must hold numbers that one type can hold, got {narrow.dtype}.")

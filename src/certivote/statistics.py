@@ -44,9 +44,8 @@ __all__ = [
 
 # By how much rounding may break an identity between moments.
 _INCONSISTENCY = 1e-9
-# Two samples of this size hardly have the same counts by chance, where that has a probability of
-# exp(−10).
-_SUSPICIOUS_SAMPLE, _SURPRISING = 1000, 10.0
+# Two samples hardly have the same counts by chance where that has a probability of exp(−10).
+_SURPRISING = 10.0
 _ROWS_PER_PRODUCT, _LOSSES_PER_PRODUCT = 16_384, 2**25
 _MERGED_TWICE = (
     "Statistics with the very same counts were merged: if they are of the same examples, each "
@@ -830,7 +829,7 @@ def are_hardly_chance(counts: NDArray[np.int64], n_samples: int) -> bool:
     # Two binomial counts of variance v are the same with probability 1/√(4πv), if v is not small.
     variances = distinct * (1.0 - distinct / n_samples)
     surprise = np.log(4.0 * np.pi * variances[variances > 1.0]).sum() / 2.0
-    return n_samples >= _SUSPICIOUS_SAMPLE and bool(surprise > _SURPRISING)
+    return bool(surprise > _SURPRISING)
 
 
 def _stack(

@@ -1,15 +1,21 @@
 """What fails, or changes its data, leaves no claim about another vote behind."""
 
+import copy
+import itertools
+import sys
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from certivote import CBBoostClassifier, MajorityVoteClassifier, VoteStatistics, certify
@@ -158,3 +164,101 @@ def test_equal_counts_of_few_errors_may_be_chance():
     losses[:10] = True
     one, two = (VoteStatistics.from_losses(losses) for _ in range(2))
     assert (one + two).findings == ()
+
+
+# --- rows that are changed where they lie, and interrupts ---
+
+
+class Turning(ClassifierMixin, BaseEstimator):
+    """A voter that turns the first number of each row around before it looks at it."""
+
+    def __init__(self, turns=True):
+        self.turns = turns
+
+    def fit(self, X, y):
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict(self, X):
+        for row in X if self.turns else ():
+            cell = row[0]
+            if isinstance(cell, list):
+                cell[0] = -cell[0]
+            else:
+                row[0] = -cell
+        first = [row[0][0] if isinstance(row[0], list) else row[0] for row in X]
+        return np.array([int(value > 0) for value in first])
+
+
+def in_lists(X):
+    return X.tolist()
+
+
+def in_cells(X):
+    cells = np.empty(X.shape, dtype=object)
+    for place in np.ndindex(X.shape):
+        cells[place] = [float(X[place])]
+    return cells
+
+
+@pytest.mark.parametrize("form", [in_lists, in_cells])
+def test_rows_that_a_voter_turns_around_are_its_own(form):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] > 0).astype(int)
+    voters = [FrozenEstimator(Turning(turns).fit(X, y)) for turns in (True, False)]
+    data = form(X)
+    vote = MajorityVoteClassifier(voters=voters, bound="heldout", prior=[0.0, 1.0])
+    vote.fit(data, y)
+    wrong = int(np.count_nonzero(vote.predict(data) != y))
+    assert vote.certificate_.evidence["vote_errors"] == wrong == 0
+    assert str(data) == str(form(X))
+
+
+def test_a_sparse_table_that_a_voter_would_sort():
+    X = sparse.random(300, 20, density=0.3, format="csr", random_state=0)
+    X = X[:, np.random.default_rng(0).permutation(20)]
+    y = (X.toarray()[:, 0] > 0).astype(int)
+    assert MajorityVoteClassifier(voters=[SVC()], random_state=0).fit(X, y).score(X, y) > 0.5
+
+
+def test_an_interrupt_at_any_line_of_partial_fit_leaves_one_state():
+    """Each line of the two modules is the last one before the user stops it, in turn."""
+    first, second = drawn(200, 0.2), drawn(150, 0.2, seed=1)
+    fitted = MajorityVoteClassifier(n_voters=5, bound="gibbs", anytime=True, random_state=0)
+    fitted.fit(*first)
+    whole = copy.deepcopy(fitted).partial_fit(*second).certificate_
+    interrupts = 0
+    for last in itertools.count():
+        vote, lines = copy.deepcopy(fitted), itertools.count()
+
+        def trace(frame, event, argument, lines=lines, last=last):
+            ours = frame.f_code.co_filename.endswith(("majority.py", "classifiers/base.py"))
+            if event == "line" and ours and next(lines) == last:
+                raise KeyboardInterrupt
+            return trace if ours or event == "call" else None
+
+        sys.settrace(trace)
+        try:
+            vote.partial_fit(*second)
+        except KeyboardInterrupt:
+            interrupts += 1
+        else:
+            break
+        finally:
+            sys.settrace(None)
+        assert np.array_equal(vote.weights_, vote.certificate_.weights)
+        assert vote.statistics_.n_samples == vote.certificate_.n_samples
+        if vote.certificate_.n_samples == 100:
+            assert vote.partial_fit(*second).certificate_ == whole
+        else:
+            assert vote.certificate_ == whole
+    assert interrupts > 30
+
+
+def test_equal_counts_of_many_voters_are_told_at_any_size():
+    rng = np.random.default_rng(3)
+    losses = rng.random((60, 50)) < rng.uniform(0.1, 0.5, size=50)
+    one, two = (VoteStatistics.from_losses(losses) for _ in range(2))
+    with pytest.warns(UserWarning, match="very same counts were merged"):
+        assert len((one + two).findings) == 1

@@ -257,20 +257,18 @@ class MajorityVoteClassifier(CertifiedVote):
         if known is None:
             return self
         new = self._statistics_of(self._votes(X), labels, self._bound(), self._prior)
-        statistics = self.statistics_ + new
-        before, findings = self._provenance, self._findings
-        more = self._say([*known, *self._examine_labels(labels), *self._examine_copies(X, rows)])
-        self._findings = (*findings, *more)
-        added = before.get("added_samples", 0) + len(rows)
-        self._provenance = {**before, "added_samples": added}
-        if "look" in before:
-            self._provenance["look"] = before["look"] + 1
-        try:
-            self._learn(statistics, None, None, check_random_state(0))
-        except BaseException:
-            self._provenance, self._findings = before, findings
-            raise
-        self._seen.add(rows)
+        found = self._say([*known, *self._examine_labels(labels), *self._examine_copies(X, rows)])
+        # On a copy, and all at once at the end: what stops half-way must leave nothing behind.
+        grown = copy(self)
+        grown._seen = copy(self._seen)
+        grown._seen.add(rows)
+        grown._findings = (*self._findings, *found)
+        added = self._provenance.get("added_samples", 0) + len(rows)
+        grown._provenance = {**self._provenance, "added_samples": added}
+        if "look" in self._provenance:
+            grown._provenance["look"] = self._provenance["look"] + 1
+        grown._learn(self.statistics_ + new, None, None, check_random_state(0))
+        self.__dict__.update(vars(grown))
         return self
 
     def _examine_known(

@@ -1,6 +1,7 @@
 """A set of fitted voters that can be asked for their votes."""
 
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from typing import Any, Protocol, overload
 
 import numpy as np
@@ -18,6 +19,7 @@ __all__ = ["Column", "Group", "Voters", "guarded", "predictions"]
 # What one voter names: indices into the classes, −1 for any other label, and these other labels in
 # their order.
 Column = tuple[NDArray[np.integer[Any]], NDArray[Any]]
+_UNCHANGING = frozenset({str, bytes, int, float, bool, type(None), np.str_, np.float64, np.int64})
 
 
 class Group(Protocol):
@@ -42,19 +44,22 @@ def guarded(X: Any) -> Any:
     Parameters
     ----------
     X : array-like or sparse matrix
-        The data. Of a dataframe, which has no lock, a copy is returned.
+        The data. Of what has no lock, such as a dataframe, a copy is returned.
     """
     if isinstance(X, np.ndarray):
+        # What is in a cell may be changed in its place, if it is no number, text or the like.
+        if X.dtype.kind == "O" and not set(map(type, X.ravel().tolist())) <= _UNCHANGING:
+            return deepcopy(X)
         X = X.view()
         X.flags.writeable = False
-    elif sparse.issparse(X):
-        X = (
-            X.copy()
-            if not hasattr(X, "indptr")
-            else type(X)((guarded(X.data), X.indices, X.indptr), shape=X.shape, copy=False)
-        )
-    elif hasattr(X, "iloc"):
+    elif sparse.issparse(X) and hasattr(X, "indptr"):
+        # Some would sort it in its place.
+        X = X if X.has_sorted_indices else X.sorted_indices()
+        X = type(X)((guarded(X.data), X.indices, X.indptr), shape=X.shape, copy=False)
+    elif sparse.issparse(X) or hasattr(X, "iloc"):
         X = X.copy()
+    elif isinstance(X, list):
+        X = deepcopy(X)
     return X
 
 
