@@ -5,7 +5,7 @@ from sklearn.datasets import make_classification
 from timing import Row, ratio
 
 from certivote import VoteStatistics, certify
-from certivote._fingerprints import row_fingerprints
+from certivote.classifiers._fingerprints import row_fingerprints
 from certivote.voters import fit_voters
 
 TITLE = "Time of all that follows the votes, over that of training 100 trees (10,000 examples)"

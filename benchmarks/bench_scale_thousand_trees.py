@@ -8,7 +8,7 @@ from sklearn.datasets import make_classification
 from timing import Row
 
 from certivote import VoteStatistics, certify, minimize
-from certivote._stopwatch import Stopwatch
+from certivote._utils.stopwatch import Stopwatch
 from certivote.voters import fit_voters
 
 TITLE = "1,000 trees certified on 10⁶ examples, end to end"

@@ -17,7 +17,7 @@ from distributed import Client, LocalCluster
 from sklearn.datasets import make_classification
 
 from certivote import IncompleteStatisticsError, MajorityVoteClassifier, VoteStatistics
-from certivote._threads import available_cores
+from certivote._utils.threads import available_cores
 from certivote.distributed import from_dask
 
 # The workers cannot import this file.

@@ -3,45 +3,30 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._version import __version__
+from ._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from ._formatting import format_up
-    from .certificate import Certificate, CertificateError, CertificateFormatError, certify
-    from .classifiers import (
-        CBBoostClassifier,
-        CqBoostClassifier,
-        MajorityVoteClassifier,
-        MinCqClassifier,
-    )
-    from .planning import samples_needed, samples_to_test
-    from .solvers import MinimizeResult, minimize
-    from .statistics import IncompleteStatisticsError, Moments, VoteStatistics
-    from .unlabelled import UnlabelledStatistics
-
-__all__ = [
-    "CBBoostClassifier",
-    "Certificate",
-    "CertificateError",
-    "CertificateFormatError",
-    "CqBoostClassifier",
-    "IncompleteStatisticsError",
-    "MajorityVoteClassifier",
-    "MinCqClassifier",
-    "MinimizeResult",
-    "Moments",
-    "UnlabelledStatistics",
-    "VoteStatistics",
-    "__version__",
-    "certify",
-    "format_up",
-    "minimize",
-    "samples_needed",
-    "samples_to_test",
-]
+    from ._utils.formatting import format_up as format_up
+    from .certificate import Certificate as Certificate
+    from .certificate import CertificateError as CertificateError
+    from .certificate import CertificateFormatError as CertificateFormatError
+    from .certificate import certify as certify
+    from .classifiers import CBBoostClassifier as CBBoostClassifier
+    from .classifiers import CqBoostClassifier as CqBoostClassifier
+    from .classifiers import MajorityVoteClassifier as MajorityVoteClassifier
+    from .classifiers import MinCqClassifier as MinCqClassifier
+    from .planning import samples_needed as samples_needed
+    from .planning import samples_to_test as samples_to_test
+    from .solvers import MinimizeResult as MinimizeResult
+    from .solvers import minimize as minimize
+    from .statistics import IncompleteStatisticsError as IncompleteStatisticsError
+    from .statistics import Moments as Moments
+    from .statistics import UnlabelledStatistics as UnlabelledStatistics
+    from .statistics import VoteStatistics as VoteStatistics
 
 # Each name is imported when it is first asked for: `certivote --help` does without scikit-learn.
-_MODULES = {
+# (The imports above are for tools that check types, which read no dictionary.)
+_PLACES = {
     "CBBoostClassifier": "classifiers",
     "Certificate": "certificate",
     "CertificateError": "certificate",
@@ -52,20 +37,21 @@ _MODULES = {
     "MinCqClassifier": "classifiers",
     "MinimizeResult": "solvers",
     "Moments": "statistics",
-    "UnlabelledStatistics": "unlabelled",
+    "UnlabelledStatistics": "statistics",
     "VoteStatistics": "statistics",
     "certify": "certificate",
-    "format_up": "_formatting",
+    "format_up": "_utils.formatting",
     "minimize": "solvers",
     "samples_needed": "planning",
     "samples_to_test": "planning",
 }
+__all__ = ["__version__", *_PLACES]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    value = getattr(import_module(f".{_PLACES[name]}", __name__), name)
     globals()[name] = value
     return value
 

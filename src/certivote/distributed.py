@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from ._labels import UNKNOWN, check_aligned, check_labels, check_targets, codes_of
-from ._progress import progress_bar
-from ._threads import one_core
+from ._utils.progress import progress_bar
+from ._utils.threads import one_core
+from .labels import UNKNOWN, check_aligned, check_labels, check_targets, codes_of
 from .statistics import IncompleteStatisticsError, VoteStatistics
 
 __all__ = ["from_dask"]

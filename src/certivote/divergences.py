@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, psi
 
-from ._validation import check_count, check_distribution, check_positive
+from ._utils.validation import check_count, check_distribution, check_positive
 
 __all__ = [
     "Inverse",

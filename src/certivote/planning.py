@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ._validation import check_delta, check_number
+from ._utils.validation import check_delta, check_number
 from .bounds import MomentBound, clopper_pearson, get_bound
 from .bounds.base import round_up
 from .bounds.heldout import improbable

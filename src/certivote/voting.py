@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._labels import UNKNOWN, coded, codes_of, merge_labels
-from ._validation import check_distributions
+from ._utils.validation import check_distributions
+from .labels import UNKNOWN, coded, codes_of, merge_labels
 
 __all__ = ["TIE", "Ballots", "FixedVotes", "count_vote_errors", "is_row", "winners"]
 

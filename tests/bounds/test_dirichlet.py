@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from certivote import Certificate, VoteStatistics, certify, minimize
-from certivote import statistics as statistics_module
-from certivote._packed import erring_weight, tables_of, transposed_product
-from certivote.bounds import DirichletBound, dirichlet, get_bound
-from certivote.bounds._beta import NEGLIGIBLE, tails_of, upper_tail
+from certivote.bounds import DirichletBound, get_bound
+from certivote.bounds.dirichlet import bound as dirichlet
+from certivote.bounds.dirichlet.beta import NEGLIGIBLE, tails_of, upper_tail
 from certivote.certificate import CertificateError
 from certivote.divergences import binet, dirichlet_kl, kl_inverse_upper
 from certivote.solvers import LBFGS, FirstOrder
+from certivote.statistics import votes as statistics_module
+from certivote.statistics.packed import erring_weight, tables_of, transposed_product
 
 MP = mpmath.MPContext()
 MP.dps = 40

@@ -27,7 +27,7 @@ def test_progress_by_rich(voters, data, capsys, small):
 
 def test_progress_in_plain_text(data, capsys, monkeypatch, small):
     X, y, *_ = data
-    monkeypatch.setattr("certivote._progress.find_spec", lambda name: None)
+    monkeypatch.setattr("certivote._utils.progress.find_spec", lambda name: None)
     small(MajorityVoteClassifier, n_voters=4, verbose=1).fit(X, y)
     out, err = capsys.readouterr()
     assert out == ""
@@ -36,7 +36,7 @@ def test_progress_in_plain_text(data, capsys, monkeypatch, small):
 
 def test_progress_in_plain_text_on_a_terminal(data, capsys, monkeypatch, small):
     X, y, *_ = data
-    monkeypatch.setattr("certivote._progress.find_spec", lambda name: None)
+    monkeypatch.setattr("certivote._utils.progress.find_spec", lambda name: None)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     small(MajorityVoteClassifier, n_voters=4, verbose=1).fit(X, y)
     steps = [f"\r{what}: {k}/4" for what in ("training", "voting") for k in range(1, 5)]

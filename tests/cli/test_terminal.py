@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from certivote._formatting import printable, printable_lines
+from certivote._utils.formatting import printable, printable_lines
 from certivote.cli.options import _show_warning, print_json
 from certivote.cli.output import note, print_table, say
 

@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from certivote._labels import codes_of
+from certivote.labels import codes_of
 from certivote.voters import (
     PredictionTable,
     Stump,

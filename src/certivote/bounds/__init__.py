@@ -6,12 +6,12 @@ from .base import Bound, MomentBound
 from .bennett import BennettBound
 from .best import BestBound
 from .cantelli import CantelliBound, SplitKLBound
-from .dirichlet import DirichletBound
+from .dirichlet.bound import DirichletBound
+from .gibbs_tandem import GibbsBound, TandemBound
 from .heldout import HeldoutBound, clopper_pearson
-from .kl_inverse import GibbsBound, TandemBound
 from .lacasse import LacasseBound
 from .oracle import c_bound, first_order_bound, second_order_bound
-from .split_c_bound import DisBound, McAllesterBound, SeegerBound
+from .split import DisBound, McAllesterBound, SeegerBound
 
 __all__ = [
     "BennettBound",

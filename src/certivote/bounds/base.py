@@ -9,9 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from .._labels import check_votes
-from .._validation import check_choice, check_delta, check_distribution, check_number, check_prior
+from .._utils.validation import (
+    check_choice,
+    check_delta,
+    check_distribution,
+    check_number,
+    check_prior,
+)
 from ..divergences import Inverse, kl_divergence, weights_kl, xi
+from ..labels import check_votes
 from ..statistics import Moments, VoteStatistics
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validation import check_choice, check_delta, check_number
+from .._utils.validation import check_choice, check_delta, check_number
 from ..statistics import VoteStatistics
 from .base import Bound
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincc, rel_entr
 
-from .._validation import check_count, check_delta, check_distribution, check_distributions
+from .._utils.validation import check_count, check_delta, check_distribution, check_distributions
 from ..divergences import kl_inverse_upper
 from ..statistics import VoteStatistics
 from ..voting import is_row

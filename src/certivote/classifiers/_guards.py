@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from .._fingerprints import is_hardly_chance
+from ._fingerprints import is_hardly_chance
 
 __all__ = ["TOO_MANY_TWINS", "copies", "training_rows", "twins", "unknown_labels", "unseen_classes"]
 

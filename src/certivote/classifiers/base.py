@@ -23,17 +23,17 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from .._fingerprints import SeenRows, row_fingerprints
-from .._labels import UNKNOWN, check_aligned, check_labels, check_targets, codes_of, merge_labels
-from .._provenance import DATA_KEYS, FROZEN, NEW_DATA, SPLIT
-from .._stopwatch import Stopwatch
-from .._validation import check_distribution, check_prior, refuse_mask
+from .._utils.stopwatch import Stopwatch
+from .._utils.validation import check_distribution, check_prior, refuse_mask
 from ..bounds import Bound, bound_at, get_bound
 from ..certificate import Certificate, CertificateError, certify
+from ..certificate.provenance import DATA_KEYS, FROZEN, NEW_DATA, SPLIT
+from ..labels import UNKNOWN, check_aligned, check_labels, check_targets, codes_of, merge_labels
 from ..statistics import VoteStatistics
 from ..voters import PredictionTable, Voters, fit_voters, frozen_parts, is_frozen
 from ..voting import Ballots
 from . import _guards
+from ._fingerprints import SeenRows, row_fingerprints
 
 __all__ = ["CertifiedVote"]
 

@@ -10,10 +10,10 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
 
-from .._labels import codes_of
-from .._provenance import PRIOR_GIVEN
-from .._validation import check_prior
+from .._utils.validation import check_prior
 from ..certificate import certify
+from ..certificate.provenance import PRIOR_GIVEN
+from ..labels import codes_of
 from ..learners import InfeasibleError, cb_boost, cq_boost, min_cq, self_complemented
 from ..statistics import VoteStatistics
 from ..voting import Ballots

@@ -10,16 +10,16 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._fingerprints import row_fingerprints
-from .._provenance import PRIOR_GIVEN, PRIOR_LEARNED
-from .._validation import check_choice, check_number, check_prior
+from .._utils.validation import check_choice, check_number, check_prior
 from ..bounds import Bound, bound_at, get_bound
 from ..certificate import certify
+from ..certificate.provenance import PRIOR_GIVEN, PRIOR_LEARNED
 from ..learners import logistic
 from ..solvers import MinimizeResult, Solver, minimize
 from ..statistics import VoteStatistics
 from ..voters import is_frozen
 from ..voting import Ballots
+from ._fingerprints import row_fingerprints
 from ._guards import TOO_MANY_TWINS
 from .base import CertifiedVote
 

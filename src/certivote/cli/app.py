@@ -194,8 +194,8 @@ def predict(
     debug: Debug = False,
 ) -> None:
     """Predict the label of each row with a saved vote, as CSV."""
-    from .._files import write_whole
-    from .._formatting import printable, printable_lines
+    from .._utils.files import write_whole
+    from .._utils.formatting import printable, printable_lines
     from .predict import check_out, predict_data
 
     check_out(out, model, data)
@@ -352,7 +352,7 @@ def bound(
     debug: Debug = False,
 ) -> None:
     """Compute every certificate that four numbers determine."""
-    from .._formatting import format_up
+    from .._utils.formatting import format_up
     from .moments import bounds_of, joint_error_of
     from .output import print_table
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import joblib
 
-from .._files import file_sha256
-from .._stopwatch import Stopwatch
+from .._utils.files import file_sha256
+from .._utils.stopwatch import Stopwatch
 from ..certificate import Certificate
 from ..classifiers import MajorityVoteClassifier
 from ..report import write_report

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from .._formatting import format_confidence, format_up
-from .._progress import progress_bar
+from .._utils.formatting import format_confidence, format_up
+from .._utils.progress import progress_bar
 from ..bounds import list_bounds
 from ..certificate import Certificate, certify
 from ..classifiers import (

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._files import file_sha256
+from .._utils.files import file_sha256
 from ..datasets import list_datasets, load
 from .output import note
 

@@ -13,7 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from .._files import file_sha256
+from .._utils.files import file_sha256
 from ..bounds import Bound, get_bound
 from ..certificate import Certificate, CertificateError
 from ..classifiers.base import CertifiedVote

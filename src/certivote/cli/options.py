@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .._formatting import printable, printable_lines
+from .._utils.formatting import printable, printable_lines
 
 __all__ = ["command"]
 

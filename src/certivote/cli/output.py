@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .._files import PREFIX, file_sha256
-from .._formatting import format_confidence, format_up, printable
+from .._utils.files import PREFIX, file_sha256
+from .._utils.formatting import format_confidence, format_up, printable
 from ..certificate import Certificate
 
 __all__ = ["check_folder", "note", "print_table", "say", "statement", "write_folder"]

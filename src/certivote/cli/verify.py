@@ -4,8 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .._provenance import FROZEN, NEW_DATA, PRIOR_GIVEN, PRIOR_LEARNED, SPLIT, column_names
 from ..certificate import Certificate, CertificateError, CertificateFormatError
+from ..certificate.provenance import (
+    FROZEN,
+    NEW_DATA,
+    PRIOR_GIVEN,
+    PRIOR_LEARNED,
+    SPLIT,
+    column_names,
+)
 from .data import builtin_names, read_table
 from .models import (
     MODEL,

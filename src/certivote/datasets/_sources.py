@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from zipfile import BadZipFile
 
-from .._progress import Progress, progress_bar
+from .._utils.progress import Progress, progress_bar
 
 __all__ = ["FILES", "CorruptFileError", "read"]
 

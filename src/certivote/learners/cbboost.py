@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import check_positive
+from .._utils.validation import check_positive
 from ..statistics import VoteStatistics
 from .complement import gram
 

@@ -5,9 +5,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize as scipy_minimize
 from scipy.special import expit
 
-from .._packed import erring_weight, tables_of, transposed_product
-from .._validation import check_positive
+from .._utils.validation import check_positive
 from ..statistics import VoteStatistics
+from ..statistics.packed import erring_weight, tables_of, transposed_product
 
 __all__ = ["logistic"]
 

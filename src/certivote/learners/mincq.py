@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validation import check_positive, check_prior
+from .._utils.validation import check_positive, check_prior
 from ..statistics import VoteStatistics
 from ._qp import InfeasibleError, solve_qp
 from .complement import gram

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._formatting import format_confidence, format_up
+from .._utils.formatting import format_confidence, format_up
 from ..certificate import Certificate
 from ._axes import BLUE, SKY, VERMILION, axes, legend_below
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from .._formatting import format_up
+from .._utils.formatting import format_up
 from ..solvers import MinimizeResult
 from ._axes import BLUE, ORANGE, VERMILION, axes, foreground, legend_below
 

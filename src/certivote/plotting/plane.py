@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .._formatting import format_confidence, format_up
+from .._utils.formatting import format_confidence, format_up
 from ..bounds import MomentBound, get_bound
 from ..bounds.base import Plane
 from ..certificate import Certificate

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .._files import write_whole
-from .._formatting import format_up
+from .._utils.files import write_whole
+from .._utils.formatting import format_up
 from ..bounds import get_bound, list_bounds
 from ..certificate import certify
 from ..datasets import Dataset, list_datasets, load

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from .._files import write_whole
-from .._formatting import format_up
+from .._utils.files import write_whole
+from .._utils.formatting import format_up
 from ..datasets import list_datasets
 from ..solvers import get_solver
 from .document import document, time_spent

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .._formatting import format_up
+from .._utils.formatting import format_up
 from .analysis import SENTENCES, Cells
 from .protocol import LEARNERS, Record
 from .table import TITLES, Cell, Table

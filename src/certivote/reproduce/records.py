@@ -5,7 +5,7 @@ import os
 from dataclasses import fields
 from pathlib import Path
 
-from .._files import write_whole
+from .._utils.files import write_whole
 from .._version import __version__
 from .protocol import PROTOCOL, Record
 

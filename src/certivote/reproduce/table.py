@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._formatting import format_up
+from .._utils.formatting import format_up
 from .protocol import LEARNERS, Record
 
 __all__ = ["Cell", "Table", "read_reference"]

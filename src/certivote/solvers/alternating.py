@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize as scipy_minimize
 
-from .._validation import check_positive
+from .._utils.validation import check_positive
 from ..bounds.base import chain_rule, kl_and_log_ratio, through_softmax
-from ..bounds.kl_inverse import OneMomentBound
+from ..bounds.gibbs_tandem import OneMomentBound
 from ..divergences import weights_kl
 from .base import Problem, Solver
 

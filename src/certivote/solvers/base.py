@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from .._threads import one_blas_thread
-from .._validation import check_prior
+from .._utils.threads import one_blas_thread
+from .._utils.validation import check_prior
 from ..bounds.base import Bound, PrintedSettings, softmax
 from ..statistics import VoteStatistics
 

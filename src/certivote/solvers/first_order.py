@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from .._validation import check_positive
+from .._utils.validation import check_positive
 from ..divergences import Inverse, binary_kl
 from .base import Problem, Solver
 

@@ -10,7 +10,7 @@ from scipy.optimize import OptimizeResult
 from scipy.optimize import minimize as scipy_minimize
 from sklearn.utils import check_random_state
 
-from .._validation import check_positive
+from .._utils.validation import check_positive
 from .base import Problem, Solver
 
 __all__ = ["LBFGS"]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import _num_samples
 
-from .._labels import check_labels
-from .._progress import progress_bar
+from .._utils.progress import progress_bar
+from ..labels import check_labels
 from ..voting import Ballots
 
 __all__ = ["Column", "Group", "Voters", "guarded", "predictions"]

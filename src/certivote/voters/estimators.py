@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._labels import UNKNOWN, coded, codes_of
+from ..labels import UNKNOWN, coded, codes_of
 from .base import Column, Group, predictions
 from .stumps import Stumps
 

@@ -14,8 +14,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from .._progress import progress_bar
-from .._validation import check_positive
+from .._utils.progress import progress_bar
+from .._utils.validation import check_positive
 from .base import Voters, guarded
 from .estimators import EstimatorGroup, as_tree_data, check_one_output, unpack
 from .estimators import is_frozen as is_frozen_estimator

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array
 
-from .._labels import UNKNOWN, codes_of
-from .._validation import check_positive
+from .._utils.validation import check_positive
+from ..labels import UNKNOWN, codes_of
 from .base import Column
 
 __all__ = ["Stump", "Stumps"]

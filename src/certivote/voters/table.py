@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from .._labels import check_labels, coded
+from ..labels import check_labels, coded
 from .base import Column
 
 __all__ = ["PredictionTable"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from numbers import Integral
 from typing import Any
 
-from ._validation import check_choice, check_count, check_number
+from .._utils.validation import check_choice, check_count, check_number
 
 __all__ = [
     "DATA_KEYS",

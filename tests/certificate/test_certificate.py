@@ -15,11 +15,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from certivote import Certificate, CertificateError, VoteStatistics, certify, format_up, minimize
-from certivote._digests import votes_sha256
-from certivote._formatting import format_confidence
+from certivote._utils.formatting import format_confidence
 from certivote.bounds import GibbsBound, TandemBound, get_bound, list_moment_bounds
+from certivote.certificate.digests import votes_sha256
 
-SCHEMA = json.loads((files("certivote") / "certificate.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(
+    (files("certivote.certificate") / "certificate.schema.json").read_text(encoding="utf-8")
+)
 FIELDS = (*SCHEMA["required"], *SCHEMA["else"]["required"])
 
 

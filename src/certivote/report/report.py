@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ._files import write_whole
-from ._formatting import format_confidence, format_up
-from .bounds import Bound, get_bound, list_bounds
-from .certificate import Certificate
-from .solvers import MinimizeResult
+from .._utils.files import write_whole
+from .._utils.formatting import format_confidence, format_up
+from ..bounds import Bound, get_bound, list_bounds
+from ..certificate import Certificate
+from ..solvers import MinimizeResult
 
 __all__ = ["report", "write_report"]
 
@@ -128,7 +128,7 @@ def report(
     certificate.verify()
     _check_optimisation(certificate, optimisation)
     details = {str(name): str(value) for name, value in (details or {}).items()}
-    style = (files("certivote") / "report.css").read_text(encoding="utf-8")
+    style = (files(__package__) / "report.css").read_text(encoding="utf-8")
     body = "\n".join(
         (
             _claim(certificate, details),
@@ -440,7 +440,7 @@ def _plots(certificate: Certificate, optimisation: MinimizeResult | None) -> str
 
 
 def _drawn(certificate: Certificate, optimisation: MinimizeResult | None) -> list[str]:
-    from .plotting import OptimisationDisplay, PlaneDisplay, WeightsDisplay
+    from ..plotting import OptimisationDisplay, PlaneDisplay, WeightsDisplay
 
     drawn = []
     # A bound on something else than moments has no such plane.
@@ -485,7 +485,7 @@ def _figure(name: str, draw: Callable[[Any], object], description: str, caption:
     from matplotlib import style
     from matplotlib.figure import Figure
 
-    from .plotting._axes import BLUE
+    from ..plotting._axes import BLUE
 
     file = io.StringIO()
     with style.context(["default", _STYLE]):

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from certivote import IncompleteStatisticsError, VoteStatistics, _bits, certify, minimize
+from certivote import IncompleteStatisticsError, VoteStatistics, certify, minimize
 from certivote.bounds import get_bound, list_moment_bounds
 from certivote.learners import self_complemented
+from certivote.statistics import bits as _bits
 
 
 @pytest.fixture

@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from certivote import Certificate, CertificateError, VoteStatistics, certify
 from certivote.bounds import get_bound, list_bounds
 
-SCHEMA = json.loads((files("certivote") / "certificate.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(
+    (files("certivote.certificate") / "certificate.schema.json").read_text(encoding="utf-8")
+)
 VERSION_1 = sorted((Path(__file__).parent / "version_1").glob("*.json"))
 SPLIT = "part A of a random split"
 NEW_DATA = "a fitted vote, certified on new data"

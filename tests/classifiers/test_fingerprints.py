@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from certivote._fingerprints import SeenRows, row_fingerprints
+from certivote.classifiers._fingerprints import SeenRows, row_fingerprints
 
 
 def share_seen(X, *seen):

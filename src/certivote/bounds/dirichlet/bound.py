@@ -10,17 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import betainc, zeta
 
-from .._packed import erring_weight, tables_of, transposed_product
-from .._validation import check_count, check_distribution, check_number, check_prior
-from ..divergences import (
+from ..._utils.validation import check_count, check_distribution, check_number, check_prior
+from ...divergences import (
     binary_kl,
     dirichlet_kl,
     kl_inverse_upper,
     kl_inverse_upper_with_derivatives,
 )
-from ..statistics import VoteStatistics
-from ._beta import tails_of, upper_tail
-from .base import Bound, PrintedSettings, round_up
+from ...statistics import VoteStatistics
+from ...statistics.packed import erring_weight, tables_of, transposed_product
+from ..base import Bound, PrintedSettings, round_up
+from .beta import tails_of, upper_tail
 
 __all__ = ["DirichletBound"]
 

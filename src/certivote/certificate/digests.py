@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._labels import check_labels
+from ..labels import check_labels
 
 
 def votes_sha256(votes: ArrayLike, y: ArrayLike) -> str:

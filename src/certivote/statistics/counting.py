@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._bits import prefer_bits
-from ._threads import available_cores
-from ._validation import refuse_mask
+from .._utils.threads import available_cores
+from .._utils.validation import refuse_mask
+from .bits import prefer_bits
 
 # A count of the bits of so many words fits into 16 bits.
 _MOST_WORDS = 1023
@@ -114,7 +114,7 @@ class _CompiledWorker(_Worker):
     """One loop over all pairs, in the cache from start to end (needs numba)."""
 
     def __init__(self, n_voters: int) -> None:
-        from ._popcount import BLOCK_ROWS, add_pairs
+        from .popcount import BLOCK_ROWS, add_pairs
 
         padded = n_voters + -n_voters % 4
         self.n_rows = BLOCK_ROWS

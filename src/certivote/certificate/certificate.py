@@ -13,11 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._digests import votes_sha256
-from ._files import write_whole
-from ._formatting import format_confidence, format_up, printable
-from ._labels import check_aligned, check_labels, check_votes
-from ._provenance import (
+from .._utils.files import write_whole
+from .._utils.formatting import format_confidence, format_up, printable
+from .._utils.validation import check_count, check_distribution, check_number, check_prior
+from .._version import __version__
+from ..bounds import Bound, bound_at, get_bound, list_bounds
+from ..divergences import kl_divergence
+from ..labels import check_aligned, check_labels, check_votes
+from ..solvers import Solver, minimize
+from ..statistics import VoteStatistics
+from ..statistics.unlabelled import UnlabelledStatistics, join_unlabelled
+from .digests import votes_sha256
+from .provenance import (
     NEW_DATA,
     PRIOR_GIVEN,
     assumptions_of,
@@ -25,13 +32,6 @@ from ._provenance import (
     check_provenance,
     check_sha256,
 )
-from ._validation import check_count, check_distribution, check_number, check_prior
-from ._version import __version__
-from .bounds import Bound, bound_at, get_bound, list_bounds
-from .divergences import kl_divergence
-from .solvers import Solver, minimize
-from .statistics import VoteStatistics
-from .unlabelled import UnlabelledStatistics, join_unlabelled
 
 __all__ = ["Certificate", "CertificateError", "CertificateFormatError", "certify"]
 

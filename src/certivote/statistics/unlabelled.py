@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._counting import Counter
-from ._labels import check_labels
-from ._validation import check_count
-from .statistics import Moments, VoteStatistics, are_hardly_chance, as_counts, make_read_only
+from .._utils.validation import check_count
+from ..labels import check_labels
+from .counting import Counter
+from .votes import Moments, VoteStatistics, are_hardly_chance, as_counts, make_read_only
 
 __all__ = ["UnlabelledStatistics", "join_unlabelled"]
 

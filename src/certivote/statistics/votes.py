@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._bits import prefer_bits, rows_sha256
-from ._counting import Counter
-from ._labels import check_votes
-from ._mapped import pieces
-from ._packed import erring_weight, tables_of, transposed_product
-from ._progress import progress_bar
-from ._storage import load_arrays, save_arrays
-from ._validation import (
+from .._utils.progress import progress_bar
+from .._utils.validation import (
     check_count,
     check_distribution,
     check_distributions,
     check_number,
 )
-from .voting import TIE, FixedVotes, count_vote_errors
+from ..labels import check_votes
+from ..voting import TIE, FixedVotes, count_vote_errors
+from .bits import prefer_bits, rows_sha256
+from .counting import Counter
+from .mapped import pieces
+from .packed import erring_weight, tables_of, transposed_product
+from .storage import load_arrays, save_arrays
 
 if TYPE_CHECKING:
     from .unlabelled import UnlabelledStatistics

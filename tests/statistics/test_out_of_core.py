@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from certivote import IncompleteStatisticsError, VoteStatistics, _mapped
+from certivote import IncompleteStatisticsError, VoteStatistics
 from certivote.parquet import ParquetLosses
+from certivote.statistics import mapped as _mapped
 
 
 def random_losses(m, n, seed=0, rate=0.3):
@@ -269,10 +270,10 @@ def test_progress_by_rich_has_a_rate_and_the_time_left(capsys):
 
 @pytest.mark.parametrize("known", [True, False])
 def test_progress_in_plain_text(capsys, monkeypatch, known):
-    monkeypatch.setattr("certivote._progress.find_spec", lambda name: None)
+    monkeypatch.setattr("certivote._utils.progress.find_spec", lambda name: None)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     now = iter(range(0, 100, 2))
-    monkeypatch.setattr("certivote._progress.time.perf_counter", lambda: next(now))
+    monkeypatch.setattr("certivote._utils.progress.time.perf_counter", lambda: next(now))
     chunks = [random_losses(1000, 3)] * 2
     VoteStatistics.from_chunks(chunks if known else iter(chunks), verbose=1)
     first, second = ("/2000", "/2000") if known else ("", "")

@@ -10,7 +10,7 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ._files import whole_file
+from .._utils.files import whole_file
 
 _CHECKSUM = "sha256"
 # The three records at the end of an archive of more than 2 GiB; one of less has the last only.

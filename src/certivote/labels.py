@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 
-from ._validation import refuse_mask
+from ._utils.validation import refuse_mask
 
 __all__ = [
     "UNKNOWN",

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.special import betaincc, psi, xlog1py
 
-from ..divergences import binet
+from ...divergences import binet
 
 __all__ = ["NEGLIGIBLE", "Tails", "tails_of", "upper_tail"]
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certivote import Moments, VoteStatistics, certify
-from certivote import _counting as counting
 from certivote.bounds import get_bound
+from certivote.statistics import counting
 
 
 def random_losses(m, n, seed=0, rate=0.3):
