@@ -7,10 +7,11 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-SOURCES := src tests benchmarks
+SOURCES := src tests benchmarks docs/build
 
-# What the simulations counted, before it is a page.
+# What was counted and computed, before it is a page.
 VALIDITY := build/validity.jsonl
+REPRODUCTION := build/reproduction
 
 # One BLAS thread per process: pytest-xdist already keeps every core busy.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
@@ -19,11 +20,11 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 .DELETE_ON_ERROR:
 # Two pips must not write to one environment at the same time.
 .NOTPARALLEL:
-.PHONY: help demo test lint format bench validity clean
+.PHONY: help demo test lint format bench tables validity clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
-	@echo 'ARGS="..." is passed on (test, bench, validity, demo); PYTHON=python3.12 picks the interpreter.'
+	@echo 'ARGS="..." is passed on (test, bench, tables, validity, demo); PYTHON=python3.12 picks the interpreter.'
 
 demo: $(VENV)/.demo  ## learn and certify a vote on a small data set
 	$(BIN)/certivote certify $(ARGS)
@@ -34,7 +35,7 @@ test: $(VENV)/.test  ## run the tests and the examples in docstrings
 lint: $(VENV)/.lint  ## check style, format and types
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
-	$(BIN)/mypy src
+	$(BIN)/mypy src docs/build
 
 format: $(VENV)/.lint  ## rewrite the sources in the project's format
 	$(BIN)/ruff check --fix $(SOURCES)
@@ -43,12 +44,17 @@ format: $(VENV)/.lint  ## rewrite the sources in the project's format
 bench: $(VENV)/.test  ## time the library
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
+tables: $(VENV)/.test  ## certify the paper's tasks. Writes docs/reproduction.md and choosing.md (long)
+	rm -rf $(REPRODUCTION)
+	$(ONE_THREAD) $(BIN)/python docs/build/reproduction.py --out $(REPRODUCTION) $(ARGS)
+	$(ONE_THREAD) $(BIN)/python docs/build/choosing.py $(ARGS)
+
 validity: $(VENV)/.test  ## simulate: do the certificates hold? Writes docs/validity.md (long)
 	mkdir -p build
 	rm -f $(VALIDITY)
 	$(ONE_THREAD) CERTIVOTE_VALIDITY_TABLE=$(VALIDITY) \
 		$(BIN)/python -m pytest -n auto --dist worksteal -m slow tests/validity $(ARGS)
-	$(BIN)/python tests/validity/table.py $(VALIDITY) docs/validity.md
+	$(BIN)/python docs/build/validity.py $(VALIDITY) docs/validity.md
 
 clean:  ## remove the environment, caches and built files
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -8,7 +8,8 @@ from memory import peak
 from tasks import N_VOTERS
 from timing import Row, ratio
 
-from certivote import VoteStatistics, _counting, minimize
+from certivote import VoteStatistics, minimize
+from certivote.statistics import counting
 
 TITLE = "Scale on one machine"
 
@@ -33,7 +34,8 @@ def chunks():
         yield rng.random((500, 20_000), dtype=np.float32) < difficulty * quality
 
 statistics = VoteStatistics.from_chunks(chunks())
-certify(statistics, weights=minimize("lacasse", statistics).weights).verify(statistics=statistics)
+weights = minimize("lacasse", statistics).weights
+certify(statistics, weights=weights, bound="lacasse").verify(statistics=statistics)
 """
 
 
@@ -58,11 +60,11 @@ def from_a_file(path: Path) -> list[Row]:
     what = "statistics of a file of 10⁷ × 100 losses, over reading it once (its sum)"
     rows = [Row(f"{what}, with numba (the extra `fast`)", ratio(count, read), 1.0)]
     growth = ratio(count, lambda: count(ROWS // 10))
-    worth_compiling, _counting._WORTH_COMPILING = _counting._WORTH_COMPILING, ROWS * N_VOTERS + 1
+    worth_compiling, counting._WORTH_COMPILING = counting._WORTH_COMPILING, ROWS * N_VOTERS + 1
     try:
         rows.append(Row(f"{what}, numpy only", ratio(count, read), 2.5))
     finally:
-        _counting._WORTH_COMPILING = worth_compiling
+        counting._WORTH_COMPILING = worth_compiling
     rows.append(Row("statistics of 10⁷ over those of 10⁶ examples", growth, 12.0, at_least=8.0))
     memory = peak(COUNT, str(path))
     rows.append(Row("anonymous memory for it, GiB", memory["RssAnon"], 1.0))
@@ -78,18 +80,18 @@ def products() -> Row:
         rng.random((20_000, 2000)) < rng.beta(0.5, 1.5, (20_000, 1)) * quality
     )
     table, q = statistics.tandem.astype(np.float64), np.full(2000, 1 / 2000)
-    moments, calls = VoteStatistics._moments, 0
+    moments, calls = VoteStatistics.moments_at, 0
 
     def counted(self: VoteStatistics, weights: np.ndarray) -> object:
         nonlocal calls
         calls += 1
         return moments(self, weights)
 
-    VoteStatistics._moments = counted
+    VoteStatistics.moments_at = counted
     try:
         minimize("lacasse", statistics)
     finally:
-        VoteStatistics._moments = moments
+        VoteStatistics.moments_at = moments
 
     def multiply() -> None:
         for _ in range(calls):

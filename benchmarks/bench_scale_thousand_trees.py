@@ -41,7 +41,7 @@ def run() -> list[Row]:
     clock.lap("counting")
     weights = minimize("lacasse", statistics).weights
     clock.lap("learning the weights")
-    certificate = certify(statistics, weights=weights)
+    certificate = certify(statistics, weights=weights, bound="lacasse")
     clock.lap("certificate")
     certificate.verify(statistics=statistics)
     clock.lap("verifying it")

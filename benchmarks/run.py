@@ -1,5 +1,6 @@
 """Measure every figure, print it, and write benchmarks/README.md: ``make bench``."""
 
+import argparse
 import importlib
 import platform
 import sys
@@ -11,6 +12,8 @@ import sklearn
 from threadpoolctl import threadpool_limits
 
 HERE = Path(__file__).parent
+# What tests know about bounds, benchmarks read too.
+sys.path.append(str(HERE.parent / "tests"))
 
 HEADER = """# Benchmarks
 
@@ -42,14 +45,19 @@ def section(name: str) -> tuple[str, bool]:
 
 
 def main() -> int:
-    names = sys.argv[1:] or sorted(path.stem for path in HERE.glob("bench_*.py"))
+    parser = argparse.ArgumentParser(description=__doc__)
+    every = sorted(path.stem for path in HERE.glob("bench_*.py"))
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"one of {', '.join(every)}; all if none is given"
+    )
+    names = parser.parse_args().names
     with threadpool_limits(1, user_api="blas"):
-        sections = [section(name) for name in names]
+        sections = [section(name) for name in names or every]
     versions = (
         f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}, "
         f"scikit-learn {sklearn.__version__}, {platform.machine()}.\n"
     )
-    if not sys.argv[1:]:
+    if not names:
         text = HEADER + "\n".join(text for text, _ in sections) + "\n" + versions
         (HERE / "README.md").write_text(text, encoding="utf-8")
     return 0 if all(met for _, met in sections) else 1

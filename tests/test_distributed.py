@@ -170,9 +170,10 @@ def test_voters_as_a_function(client):
 
 def test_votes_fixed_before_the_sample(client):
     X, y = make_classification(800, 8, n_informative=5, random_state=0)
-    vote = MajorityVoteClassifier(n_voters=12, random_state=0).fit(X[:300], y[:300])
+    vote = MajorityVoteClassifier(n_voters=12, bound="lacasse", random_state=0)
+    vote.fit(X[:300], y[:300])
     table, labels = da.from_array(X[300:], chunks=(90, 8)), da.from_array(y[300:], chunks=90)
-    statistics = from_dask(table, labels, voters=vote, tested=[vote.weights_], client=client)
+    statistics = from_dask(table, labels, voters=vote, fixed_votes=[vote.weights_], client=client)
     wrong = np.count_nonzero(vote.predict(X[300:]) != y[300:])
     assert statistics.vote_errors(vote.weights_) == wrong
 
@@ -182,9 +183,9 @@ def test_many_voters_have_no_table_on_a_cluster_either(client):
     first, second = (
         from_dask(da.from_array(losses, chunks=(rows, 5000)), client=client) for rows in (30, 70)
     )
-    assert "tandem" not in vars(first)
+    assert "counts" not in vars(first.pairs)
     assert first.sha256 == VoteStatistics.from_losses(losses).sha256
-    assert first._bits.tobytes() == second._bits.tobytes()
+    assert first.pairs.bits.tobytes() == second.pairs.bits.tobytes()
     np.testing.assert_array_equal(first.errors, losses.sum(axis=0))
 
 
@@ -322,7 +323,7 @@ def test_bad_arguments_are_refused(client, arguments, error, message):
 
 
 def test_bad_voters_are_refused(client):
-    with pytest.raises(ValueError, match="y must be given with voters or tested"):
+    with pytest.raises(ValueError, match="y must be given with voters or fixed_votes"):
         from_dask(da.ones((4, 2)), voters=len, client=client)
     with pytest.raises(TypeError, match="voters must be a fitted vote or a function"):
         from_dask(da.ones((4, 2)), da.ones(4), voters=3, client=client)

@@ -33,8 +33,8 @@ def test_errors_of_votes_with_many_ties(data, n, m, k):
     y = np.array(data.draw(st.lists(draw, min_size=len(votes), max_size=len(votes))))
     parts = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n).filter(any))
     weights = [Fraction(part, sum(parts)) for part in parts]
-    tested = count_vote_errors(votes, y, [[float(weight) for weight in weights]])
-    assert tested.errors.tolist() == [errors_one_by_one(votes, y.tolist(), weights)]
+    fixed = count_vote_errors(votes, y, [[float(weight) for weight in weights]])
+    assert fixed.errors.tolist() == [errors_one_by_one(votes, y.tolist(), weights)]
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.float64, "U3", object])
@@ -43,9 +43,9 @@ def test_labels_of_any_kind(kind):
     names = np.array([10, 2, 33]) if np.dtype(kind).kind in "if" else np.array(["b", "a", "cc"])
     names = names.astype(kind)
     votes, y = names[rng.integers(3, size=(50, 4))], names[rng.integers(3, size=50)]
-    tested = count_vote_errors(votes, y, np.full((1, 4), 0.25))
+    fixed = count_vote_errors(votes, y, np.full((1, 4), 0.25))
     expected = errors_one_by_one(votes, y.tolist(), [Fraction(1, 4)] * 4)
-    assert tested.errors.tolist() == [expected]
+    assert fixed.errors.tolist() == [expected]
 
 
 def test_labels_that_cannot_be_sorted_are_refused():
@@ -100,29 +100,29 @@ def sample():
     return rng.integers(3, size=(40_000, 5)), rng.integers(3, size=40_000)
 
 
-def test_statistics_add_up_and_keep_what_both_were_tested_for(sample):
+def test_statistics_add_up_and_keep_the_fixed_votes_of_both(sample):
     votes, y = sample
     weights = np.random.default_rng(2).dirichlet(np.ones(5), size=3)
-    whole = VoteStatistics.from_votes(votes, y, tested=weights)
-    first = VoteStatistics.from_votes(votes[:100], y[:100], tested=weights[:2])
-    rest = VoteStatistics.from_votes(votes[100:], y[100:], tested=weights[[2, 1]])
+    whole = VoteStatistics.from_votes(votes, y, fixed_votes=weights)
+    first = VoteStatistics.from_votes(votes[:100], y[:100], fixed_votes=weights[:2])
+    rest = VoteStatistics.from_votes(votes[100:], y[100:], fixed_votes=weights[[2, 1]])
     both = first + rest
-    assert both.tested.weights.tolist() == [weights[1].tolist()]
+    assert both.fixed_votes.weights.tolist() == [weights[1].tolist()]
     assert both.vote_errors(weights[1]) == whole.vote_errors(weights[1])
-    with pytest.raises(ValueError, match="weights must be those of a tested vote"):
+    with pytest.raises(ValueError, match="weights must be those of a vote fixed in advance"):
         both.vote_errors(weights[0])
-    assert (first + VoteStatistics.from_votes(votes[100:], y[100:])).tested is None
+    assert (first + VoteStatistics.from_votes(votes[100:], y[100:])).fixed_votes is None
 
 
 def test_errors_from_rows_are_at_least_those_of_the_vote(sample):
     votes, y = sample
     weights = np.full(5, 0.2)
-    exact = VoteStatistics.from_votes(votes, y, tested=[weights]).vote_errors(weights)
+    exact = VoteStatistics.from_votes(votes, y, fixed_votes=[weights]).vote_errors(weights)
     coarse = VoteStatistics.from_votes(votes, y, keep_rows=True).vote_errors(weights)
     assert exact < coarse
     assert exact == errors_one_by_one(votes, y.tolist(), [Fraction(1, 5)] * 5)
 
 
-def test_tested_weights_must_fit(sample):
-    with pytest.raises(ValueError, match=r"tested\[0\] must have shape"):
-        VoteStatistics.from_votes(*sample, tested=[[0.5, 0.5]])
+def test_weights_of_fixed_votes_must_fit(sample):
+    with pytest.raises(ValueError, match=r"fixed_votes\[0\] must have shape"):
+        VoteStatistics.from_votes(*sample, fixed_votes=[[0.5, 0.5]])

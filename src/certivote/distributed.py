@@ -30,7 +30,7 @@ def from_dask(
     y: Any = None,
     *,
     voters: Any = None,
-    tested: ArrayLike | None = None,
+    fixed_votes: ArrayLike | None = None,
     client: Any = None,
     verbose: int = 0,
 ) -> VoteStatistics:
@@ -51,8 +51,9 @@ def from_dask(
     voters : fitted vote or callable, default=None
         A fitted `MajorityVoteClassifier` or another vote of this library, whose voters vote; or a
         function that takes the examples of a partition, and returns labels of shape (m, n).
-    tested : array-like of shape (M, n), default=None
-        The weights of votes whose own errors are counted too, as in `VoteStatistics.from_votes`.
+    fixed_votes : array-like of shape (M, n), default=None
+        The weights of votes, fixed before the sample, whose own errors are counted too, as in
+        `VoteStatistics.from_votes`.
     client : distributed.Client, default=None
         The cluster; the current client if None.
     verbose : int, default=0
@@ -92,12 +93,14 @@ def from_dask(
         except ValueError as error:
             raise ValueError("client must be given, as there is no current one.") from error
     tables, labels = _partitions(data, y)
-    counting: Any = _Counting(voters, tested, y if isinstance(y, str) else None)
+    counting: Any = _Counting(voters, fixed_votes, y if isinstance(y, str) else None)
     if hasattr(data, "columns"):
-        counting.check_names(data._meta)
-    if voters is not None or tested is not None:
+        from dask.dataframe.utils import make_meta
+
+        counting.check_names(make_meta(data))
+    if voters is not None or fixed_votes is not None:
         if y is None:
-            raise ValueError("y must be given with voters or tested: the true labels.")
+            raise ValueError("y must be given with voters or fixed_votes: the true labels.")
         counting = client.scatter(counting, broadcast=True, hash=False)
     count = delayed(_count, pure=False)
     leaves = client.compute(
@@ -147,9 +150,9 @@ class _Columns(BaseEstimator):
 
 
 class _Counting:
-    """What every worker needs to know to count a partition: voters, votes to test, labels."""
+    """What every worker needs to know to count a partition: voters, fixed votes, labels."""
 
-    def __init__(self, voters: Any, tested: ArrayLike | None, label: str | None) -> None:
+    def __init__(self, voters: Any, fixed_votes: ArrayLike | None, label: str | None) -> None:
         fitted = hasattr(voters, "voters_") and hasattr(voters, "classes_")
         if voters is not None and not fitted and not callable(voters):
             raise TypeError(
@@ -164,7 +167,7 @@ class _Counting:
         for name in ("n_features_in_", "feature_names_in_"):
             if fitted and hasattr(voters, name):
                 setattr(self._columns, name, getattr(voters, name))
-        self._tested, self._label = tested, label
+        self._fixed_votes, self._label = fixed_votes, label
 
     def check_names(self, table: Any) -> Any:
         """Return the table without its labels; refuse other features than the vote's."""
@@ -193,7 +196,7 @@ class _Counting:
             table = self._function(table)
         if labels is None:
             return VoteStatistics.from_losses(table)
-        statistics = VoteStatistics.from_votes(table, labels, tested=self._tested)
+        statistics = VoteStatistics.from_votes(table, labels, fixed_votes=self._fixed_votes)
         statistics.findings = findings
         return statistics
 
@@ -265,7 +268,7 @@ def _add_up(client: Any, leaves: list[Any], advance: Callable[[], None]) -> Vote
         statistics: VoteStatistics = sums[0].result()
     except distributed.CancelledError as error:
         raise RuntimeError(_LOST) from error
-    statistics._sort_rows()
+    statistics = statistics.without_order()
     if failures:
         raise _incomplete(failures, statistics)
     return statistics

@@ -60,17 +60,7 @@ def _surprise(a: float, b: float, shift: float) -> float:
 
 
 def binary_kl(a: float, b: float) -> float:
-    """Return ``kl(a‖b) = a ln(a/b) + (1−a) ln((1−a)/(1−b))``.
-
-    Parameters
-    ----------
-    a, b : float
-        Probabilities of success of two Bernoulli distributions.
-
-    Returns
-    -------
-    float
-        The divergence in nats; infinite where `b` excludes what `a` allows.
+    """Return ``kl(a‖b) = a ln(a/b) + (1−a) ln((1−a)/(1−b))``, ∞ where b excludes what a allows.
 
     Examples
     --------
@@ -88,16 +78,6 @@ def trinomial_kl(a1: float, a2: float, b1: float, b2: float) -> float:
     """Return the divergence between two distributions on three outcomes.
 
     ``kl₃(a₁, a₂‖b₁, b₂) = Σᵢ aᵢ ln(aᵢ/bᵢ)`` with ``a₃ = 1 − a₁ − a₂`` and ``b₃ = 1 − b₁ − b₂``.
-
-    Parameters
-    ----------
-    a1, a2, b1, b2 : float
-        Probabilities of the first two outcomes: both voters err, exactly one errs.
-
-    Returns
-    -------
-    float
-        The divergence in nats.
 
     Examples
     --------
@@ -153,19 +133,7 @@ def _lower_end(a: float, gap: float) -> float:
 
 
 def kl_inverse_upper(a: float, psi: float) -> float:
-    """Return ``max{b : kl(a‖b) ≤ psi}``, rounded up.
-
-    Parameters
-    ----------
-    a : float
-        An observed frequency.
-    psi : float
-        The divergence allowed.
-
-    Returns
-    -------
-    float
-        Never below the true value, and within 1e-12 of it.
+    """Return ``max{b : kl(a‖b) ≤ psi}``, never below the true value and within 1e-12 of it.
 
     Examples
     --------
@@ -180,19 +148,7 @@ def kl_inverse_upper(a: float, psi: float) -> float:
 
 
 def kl_inverse_lower(a: float, psi: float) -> float:
-    """Return ``min{b : kl(a‖b) ≤ psi}``, rounded down.
-
-    Parameters
-    ----------
-    a : float
-        An observed frequency.
-    psi : float
-        The divergence allowed.
-
-    Returns
-    -------
-    float
-        Never above the true value, and within 1e-12 of it.
+    """Return ``min{b : kl(a‖b) ≤ psi}``, never above the true value and within 1e-12 of it.
 
     Examples
     --------
@@ -207,17 +163,7 @@ def kl_inverse_lower(a: float, psi: float) -> float:
 
 
 class Inverse(NamedTuple):
-    """An inverse of kl with its partial derivatives.
-
-    Attributes
-    ----------
-    value : float
-        The inverse, rounded outwards.
-    frequency : float
-        Its derivative in the observed frequency.
-    psi : float
-        Its derivative in the divergence allowed.
-    """
+    """An inverse of kl, rounded outwards, and its derivatives in the frequency and in psi."""
 
     value: float
     frequency: float
@@ -241,19 +187,7 @@ def _derivatives(a: float, c: float, gap: float, psi: float) -> tuple[float, flo
 
 
 def kl_inverse_upper_with_derivatives(a: float, psi: float) -> Inverse:
-    """Return `kl_inverse_upper` with its derivatives in `a` and `psi`.
-
-    Parameters
-    ----------
-    a : float
-        An observed frequency. At 0 the derivative in it is infinite.
-    psi : float
-        The divergence allowed. At 0 the derivative in it is infinite.
-
-    Returns
-    -------
-    Inverse
-        The value and the two derivatives.
+    """Return `kl_inverse_upper` with its derivatives: infinite at ``a = 0``, and at ``psi = 0``.
 
     Examples
     --------
@@ -267,19 +201,7 @@ def kl_inverse_upper_with_derivatives(a: float, psi: float) -> Inverse:
 
 
 def kl_inverse_lower_with_derivatives(a: float, psi: float) -> Inverse:
-    """Return `kl_inverse_lower` with its derivatives in `a` and `psi`.
-
-    Parameters
-    ----------
-    a : float
-        An observed frequency. At 1 the derivative in it is infinite.
-    psi : float
-        The divergence allowed. At 0 the derivative in it is infinite.
-
-    Returns
-    -------
-    Inverse
-        The value and the two derivatives.
+    """Return `kl_inverse_lower` with its derivatives: infinite at ``a = 1``, and at ``psi = 0``.
 
     Examples
     --------
@@ -294,17 +216,7 @@ def kl_inverse_lower_with_derivatives(a: float, psi: float) -> Inverse:
 
 
 def kl_divergence(posterior: ArrayLike, prior: ArrayLike) -> float:
-    """Return ``KL(q‖p) = Σⱼ qⱼ ln(qⱼ/pⱼ)``.
-
-    Parameters
-    ----------
-    posterior, prior : array-like of shape (n,)
-        Two distributions on the same voters.
-
-    Returns
-    -------
-    float
-        The divergence in nats; infinite if a voter has weight and no prior.
+    """Return ``KL(q‖p) = Σⱼ qⱼ ln(qⱼ/pⱼ)``, infinite if a voter has weight and no prior.
 
     Examples
     --------
@@ -319,13 +231,7 @@ def kl_divergence(posterior: ArrayLike, prior: ArrayLike) -> float:
 
 
 def weights_kl(q: NDArray[np.float64], p: NDArray[np.float64]) -> float:
-    """Return `kl_divergence` of distributions that have been checked.
-
-    Parameters
-    ----------
-    q, p : ndarray of shape (n,)
-        Two distributions.
-    """
+    """Return `kl_divergence` of distributions that have been checked."""
     support = q > 0.0
     if np.any(p[support] == 0.0):
         return math.inf
@@ -340,11 +246,6 @@ _BINET_SLOPE = [-(2 * k + 1) * coefficient for k, coefficient in enumerate(_BINE
 
 def binet(x: ArrayLike) -> NDArray[np.float64]:
     """Return ``μ(x) = ln Γ(x) − (x−½) ln x + x − ½ ln 2π``, what Stirling's formula leaves.
-
-    Parameters
-    ----------
-    x : array-like
-        Positive numbers.
 
     Examples
     --------
@@ -385,19 +286,8 @@ def dirichlet_kl(
     With ``D(a, b) = ln Γ(b) − ln Γ(a) + (a−b) ψ(a)`` it is ``Σⱼ D(K qⱼ, K₀ pⱼ) − D(K, K₀)``, a
     small difference of numbers as large as K. Stirling's formula takes the large part out:
     ``D(a, b) = b ln(b/a) + a − b + ½(b/a − 1 − ln(b/a)) + M(a, b)``, where the first part sums to
-    ``K₀ KL(p‖q)`` and ``M(a, b) = μ(b) − μ(a) + (a−b) μ′(a)`` is small, with Binet's μ.
-
-    Parameters
-    ----------
-    weights, prior : array-like of shape (n,)
-        q and p, two distributions on the same voters. Voters without prior are left out.
-    concentration, prior_concentration : float
-        K and K₀.
-
-    Returns
-    -------
-    float
-        The divergence in nats; infinite if only one of q and p has weight on a voter.
+    ``K₀ KL(p‖q)`` and ``M(a, b) = μ(b) − μ(a) + (a−b) μ′(a)`` is small, with Binet's μ. It is
+    infinite if only one of q and p has weight on a voter; voters without either are left out.
 
     Examples
     --------
@@ -459,17 +349,8 @@ def xi(m: int) -> float:
     Up to a million by the series ``1 + Σ_{k≥1} m!/((m−k)! mᵏ)``, of which some 9√m terms count,
     with a bound of the rest. Beyond, by ``√(πm/2) e^{1/(12m)} + ⅔``: the series is
     ``1 + m! eᵐ/(2mᵐ) − θ`` with Ramanujan's ``θ > ⅓`` (Szegő 1928), and Stirling's formula with
-    Robbins' remainder bounds the factorial. There it exceeds ξ by less than ``1/(30 m)``.
-
-    Parameters
-    ----------
-    m : int
-        The size of the sample.
-
-    Returns
-    -------
-    float
-        Never below ξ(m), and at most a relative 1e-9 above it.
+    Robbins' remainder bounds the factorial. There it exceeds ξ by less than ``1/(30 m)``. Never
+    below ξ(m), and at most a relative 1e-9 above it.
 
     Examples
     --------

@@ -12,9 +12,12 @@ from ._utils.validation import refuse_mask
 
 __all__ = [
     "UNKNOWN",
+    "as_votes",
     "check_aligned",
     "check_comparable",
     "check_labels",
+    "check_same_table",
+    "check_same_voters",
     "check_targets",
     "check_votes",
     "coded",
@@ -32,16 +35,8 @@ _LONG = 64
 def check_labels(name: str, labels: Any, ndim: int | None) -> NDArray[Any]:
     """Return labels as an array, and refuse missing ones: masked, None, NaN, NaT or NA.
 
-    What numpy would make equal although it is not, such as 1 and "1" in one list, stays different.
-
-    Parameters
-    ----------
-    name : str
-        How to call them in an error.
-    labels : array-like
-        Labels of any type: numbers, text, bytes, dates, other objects.
-    ndim : int or None
-        The number of dimensions that they must have; any if None.
+    They are of any type, and have `ndim` dimensions, any if None; errors call them by `name`. What
+    numpy would make equal although it is not, such as 1 and "1" in one list, stays different.
     """
     refuse_mask(name, labels)
     listed = not hasattr(labels, "__array__")
@@ -141,15 +136,7 @@ def _narrowed(name: str, labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_targets(name: str, y: Any) -> NDArray[Any]:
-    """Return the labels of examples as a vector, as scikit-learn takes them: finite numbers too.
-
-    Parameters
-    ----------
-    name : str
-        How to call them in an error.
-    y : array-like of shape (m,) or (m, 1)
-        The labels.
-    """
+    """Return labels of shape (m,) or (m, 1) as a vector, refusing what scikit-learn refuses."""
     refuse_mask(name, y)
     array = np.asarray(y)
     if array.dtype.kind == "f":
@@ -161,15 +148,7 @@ def check_targets(name: str, y: Any) -> NDArray[Any]:
 
 
 def check_votes(votes: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return votes and labels as arrays, and refuse what cannot be compared row by row.
-
-    Parameters
-    ----------
-    votes : array-like of shape (m, n)
-        Predicted labels.
-    y : array-like of shape (m,)
-        True labels.
-    """
+    """Return votes (m, n) and labels (m,) as arrays; refuse what cannot be compared by rows."""
     check_aligned(votes=votes, y=y)
     table, labels = check_labels("votes", votes, ndim=2), check_labels("y", y, ndim=1)
     if len(table) != len(labels):
@@ -180,14 +159,15 @@ def check_votes(votes: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     return table, labels
 
 
-def check_aligned(**tables: Any) -> None:
-    """Refuse two pandas objects whose rows have other names: it may be meant to align them.
+def as_votes(votes: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return votes with one column per voter, where predictions of one are one, and the labels."""
+    check_aligned(votes=votes, y=y)
+    table = check_labels("votes", votes, ndim=None)
+    return check_votes(table[:, None] if table.ndim == 1 else table, y)
 
-    Parameters
-    ----------
-    **tables : array-like
-        Two tables, by the names of their arguments.
-    """
+
+def check_aligned(**tables: Any) -> None:
+    """Refuse two pandas objects whose rows have other names: it may be meant to align them."""
     (first, one), (second, two) = tables.items()
     indexes = [getattr(table, "index", None) for table in (one, two)]
     if all(hasattr(index, "equals") for index in indexes) and len(one) == len(two):
@@ -199,14 +179,38 @@ def check_aligned(**tables: Any) -> None:
             )
 
 
-def check_comparable(**arrays: NDArray[Any]) -> None:
-    """Refuse labels of two kinds, or of two types between which a comparison would round.
+def check_same_table(**tables: Any) -> None:
+    """Refuse two pandas tables whose rows, or whose columns, have other names or another order."""
+    check_aligned(**tables)
+    check_same_voters(**tables)
+    (first, one), (second, two) = tables.items()
+    columns = [getattr(table, "columns", None) for table in (one, two)]
+    if all(hasattr(names, "equals") for names in columns) and not columns[0].equals(columns[1]):  # type: ignore[union-attr]
+        raise ValueError(
+            f"{first} and {second} must have the same columns. If they belong together as they "
+            f"stand, give {second}.to_numpy()."
+        )
 
-    Parameters
-    ----------
-    **arrays : ndarray
-        Two arrays of labels, by the names of their arguments.
+
+def check_same_voters(**tables: Any) -> None:
+    """Refuse two pandas objects that name the same voters in another order.
+
+    Of a table the columns are the voters, of anything else the entries.
     """
+    (first, one), (second, two) = tables.items()
+    names = [getattr(table, "columns", getattr(table, "index", None)) for table in (one, two)]
+    if not all(hasattr(found, "equals") for found in names):
+        return
+    left, right = (list(found) for found in names)  # type: ignore[arg-type]
+    if left != right and len(left) == len(right) and set(left) == set(right):
+        raise ValueError(
+            f"{first} and {second} must name the voters in the same order. If they belong together "
+            f"as they stand, give {second}.to_numpy()."
+        )
+
+
+def check_comparable(**arrays: NDArray[Any]) -> None:
+    """Refuse two arrays of labels of two kinds, or of types between which one would be rounded."""
     (first, one), (second, two) = arrays.items()
     kinds = {_kind_of(labels) for labels in (one, two)}
     # Numbers and text are compared one by one where they are mixed; numpy's dates as numbers.
@@ -256,15 +260,7 @@ def _survives(labels: NDArray[Any], dtype: np.dtype[Any]) -> bool:
 
 
 def codes_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the index of each label in the sorted classes, −1 where it is none of them.
-
-    Parameters
-    ----------
-    labels : ndarray
-        Any labels.
-    classes : ndarray
-        Sorted labels.
-    """
+    """Return the index of each label in the sorted classes, −1 where it is none of them."""
     labels = np.asarray(labels)
     check_comparable(labels=labels, classes=classes)
     try:
@@ -278,27 +274,13 @@ def codes_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def coded(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """Return the index of each label in the sorted classes, and those that are none of them.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (m,)
-        Any labels.
-    classes : ndarray
-        Sorted labels.
-    """
+    """Return the index of each label in the sorted classes, and those that are none of them."""
     codes = codes_of(labels, classes)
     return codes, labels[codes == UNKNOWN]
 
 
 def merge_labels(first: NDArray[Any], *others: NDArray[Any]) -> NDArray[Any]:
-    """Return the sorted labels of all, each once.
-
-    Parameters
-    ----------
-    first, *others : ndarray
-        Labels of one kind.
-    """
+    """Return the sorted labels of all, each once."""
     for other in others:
         check_comparable(labels=other, classes=first)
     try:
@@ -306,5 +288,5 @@ def merge_labels(first: NDArray[Any], *others: NDArray[Any]) -> NDArray[Any]:
     except TypeError as error:
         raise ValueError(
             "labels must be of one kind, to be sorted: a tie goes to the first."
-        ) from (error)
+        ) from error
     return merged

@@ -1,6 +1,7 @@
 """How many certification examples a claim would need."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from ._utils.validation import check_delta, check_number
 from .bounds import MomentBound, clopper_pearson, get_bound
-from .bounds.base import round_up
+from .bounds.evaluation import round_up
 from .bounds.heldout import improbable
 
 __all__ = ["samples_needed", "samples_to_test"]
@@ -51,7 +52,7 @@ def samples_needed(
     --------
     >>> from certivote import samples_needed
     >>> samples_needed("gibbs", 0.25, gibbs_risk=0.1, joint_error=0.04, kl=2.0)
-    3200
+    3041
     >>> samples_needed("gibbs", 0.2, gibbs_risk=0.1, joint_error=0.04) is None
     True
     """
@@ -119,12 +120,11 @@ def samples_to_test(target: float, risk: float, delta: float = 0.05) -> int | No
         return None
     errors = teeth.last_without_claim(teeth.errors(top) + 1, below, delta)
     # Until the next error the certificate falls. The claim is made then, or with that error.
-    low, high = teeth.start(errors), teeth.start(errors + 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        claimed = clopper_pearson(errors, middle, delta) <= target
-        low, high = (low, middle) if claimed else (middle, high)
-    return high if high <= _MOST else None
+    first, last = teeth.start(errors), teeth.start(errors + 1)
+    found = bisect_left(
+        range(last), True, first + 1, key=lambda m: clopper_pearson(errors, m, delta) <= target
+    )
+    return found if found <= _MOST else None
 
 
 class _Teeth:
@@ -168,10 +168,4 @@ def _check_target(target: float) -> float:
 
 def _first(reached: Callable[[int], bool], most: int) -> int | None:
     """Return from which number on it is reached, None if `most` is not enough."""
-    if not reached(most):
-        return None
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+    return bisect_left(range(most), True, 1, key=reached) if reached(most) else None

@@ -6,12 +6,12 @@ in the order of the voters, one after the other: it depends neither on the examp
 voters without weight.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import gen_batches
 
 from ._utils.validation import check_distributions
 from .labels import UNKNOWN, coded, codes_of, merge_labels
@@ -30,12 +30,8 @@ _FEW_LABELS, _FEW_VOTES = 64, 2**12
 class Ballots:
     """Which label each voter names for each example.
 
-    Attributes
-    ----------
-    codes : ndarray of shape (m, n)
-        Indices into `labels`.
-    labels : ndarray
-        Sorted labels, each once: all that are named, and others.
+    `codes`, of shape (m, n), are indices into `labels`: sorted, each once, all that are named and
+    maybe others.
     """
 
     codes: NDArray[np.integer[Any]]
@@ -47,13 +43,8 @@ class Ballots:
     ) -> "Ballots":
         """Return the ballots of voters that were asked one by one.
 
-        Parameters
-        ----------
-        columns : list of (ndarray of shape (m,), ndarray)
-            For each voter, indices into `classes`, −1 for other labels, and these other labels in
-            their order.
-        classes : ndarray
-            Sorted labels.
+        Of each there are indices into the sorted `classes`, −1 for other labels, and these other
+        labels in their order.
         """
         strange = [labels for _, labels in columns if labels.size]
         labels = merge_labels(classes, *strange) if strange else classes
@@ -69,41 +60,25 @@ class Ballots:
         return cls(codes, labels)
 
     def truth(self, y: NDArray[Any]) -> NDArray[np.intp]:
-        """Return the indices of true labels, and one that nobody names where there is none.
-
-        Parameters
-        ----------
-        y : ndarray of shape (m,)
-            The true labels.
-        """
+        """Return the indices of true labels, and one that nobody names where there is none."""
         codes = codes_of(y, self.labels)
         return np.where(codes == UNKNOWN, len(self.labels), codes)
 
     def shares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weight of the voters that name each label, by example and label.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n,)
-            The weights of the voters.
-        """
-        shares = np.empty((len(self.codes), len(self.labels)))
-        for rows in _chunks(len(self.codes), _CELLS // max(self.codes.shape[1], len(self.labels))):
-            shares[rows] = _shares(self.codes[rows], weights, len(self.labels))
+        """Return the weight of the voters that name each label, by example and label."""
+        (m, n), n_labels = self.codes.shape, len(self.labels)
+        shares = np.empty((m, n_labels))
+        for rows in gen_batches(m, max(1, _CELLS // max(n, n_labels))):
+            shares[rows] = _shares(self.codes[rows], weights, n_labels)
         return shares
 
     def predict(self, weights: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the labels that win.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n,)
-            The weights of the voters.
-        """
+        """Return the labels that win."""
         (m, n), n_labels = self.codes.shape, len(self.labels)
         many = n_labels > max(_FEW_LABELS, n)
         won = np.empty(m, dtype=np.intp)
-        for rows in _chunks(m, _FEW_VOTES // n if many else _CELLS // max(n, n_labels)):
+        few = _FEW_VOTES // n if many else _CELLS // max(n, n_labels)
+        for rows in gen_batches(m, max(1, few)):
             codes = self.codes[rows]
             if many:
                 # Few examples name few labels: the others need no room.
@@ -113,11 +88,6 @@ class Ballots:
                 won[rows] = winners(_shares(codes, weights, n_labels))
         labels: NDArray[Any] = self.labels[won]
         return labels
-
-
-def _chunks(m: int, step: int) -> Iterator[slice]:
-    step = max(1, step)
-    return (slice(start, start + step) for start in range(0, m, step))
 
 
 def _shares(
@@ -137,13 +107,7 @@ def _shares(
 
 
 def winners(shares: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the label with the largest share, the first one on a tie.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (m, n_labels)
-        What `Ballots.shares` returned.
-    """
+    """Return the label with the largest share in each row, the first one on a tie."""
     tied = shares >= shares.max(axis=1, keepdims=True) - TIE
     first: NDArray[np.intp] = tied.argmax(axis=1)
     return first
@@ -151,14 +115,9 @@ def winners(shares: NDArray[np.float64]) -> NDArray[np.intp]:
 
 @dataclass(frozen=True, eq=False)
 class FixedVotes:
-    """How often votes whose weights were fixed before the sample err on it.
+    """Votes whose weights were fixed before the sample, and how often each errs on it.
 
-    Attributes
-    ----------
-    weights : ndarray of shape (M, n)
-        The weights of each of these votes.
-    errors : ndarray of shape (M,)
-        On how many examples each of them predicts a wrong label.
+    `weights` has shape (M, n), a row for each vote, and `errors` shape (M,).
     """
 
     weights: NDArray[np.float64]
@@ -174,12 +133,12 @@ class FixedVotes:
         self.__post_init__()
 
     def errors_of(self, weights: NDArray[np.float64]) -> int | None:
-        """Return the errors of the vote with these weights, None if it was not tested."""
+        """Return the errors of the vote with these weights, None if it is none of them."""
         found = np.flatnonzero(np.all(self.weights == weights, axis=1))
         return int(self.errors[found[0]]) if found.size else None
 
     def __add__(self, other: "FixedVotes") -> "FixedVotes":
-        """Return the errors on both samples of the votes that were tested on both."""
+        """Return the errors on both samples of the votes that were fixed before both."""
         pairs = [
             (weights, errors + more)
             for weights, errors in zip(self.weights, self.errors.tolist(), strict=True)
@@ -192,21 +151,11 @@ class FixedVotes:
 
 
 def count_vote_errors(votes: NDArray[Any], y: NDArray[Any], weights: ArrayLike) -> FixedVotes:
-    """Count the errors of weighted votes.
-
-    Parameters
-    ----------
-    votes : ndarray of shape (m, n)
-        Predicted labels.
-    y : ndarray of shape (m,)
-        True labels, of the same kind.
-    weights : array-like of shape (M, n)
-        The weights of each vote.
-    """
-    rows = check_distributions("tested", weights, votes.shape[1])
+    """Count the errors of votes fixed in advance, by their weights of shape (M, n)."""
+    rows = check_distributions("fixed_votes", weights, votes.shape[1])
     errors = np.zeros(len(rows), dtype=np.int64)
     known = votes[0, :1]
-    for chunk in _chunks(len(votes), _CELLS // votes.shape[1]):
+    for chunk in gen_batches(len(votes), max(1, _CELLS // votes.shape[1])):
         ballots = _encoded(votes[chunk], known)
         known = ballots.labels
         errors += [np.count_nonzero(ballots.predict(q) != y[chunk]) for q in rows]
@@ -222,13 +171,5 @@ def _encoded(votes: NDArray[Any], known: NDArray[Any]) -> Ballots:
 
 
 def is_row(weights: NDArray[np.float64], table: NDArray[np.float64]) -> bool:
-    """Tell whether weights are a row of a table, to the last bit.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n,)
-        The weights.
-    table : ndarray of shape (M, n)
-        The table.
-    """
+    """Tell whether weights are a row of a table, to the last bit."""
     return bool(np.any(np.all(table == weights, axis=1)))

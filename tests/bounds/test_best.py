@@ -1,6 +1,7 @@
 """The smallest of several certificates: shares of delta, the winner, and its evidence."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,11 +11,12 @@ from certivote import (
     Certificate,
     CertificateError,
     MajorityVoteClassifier,
+    UnlabelledStatistics,
     VoteStatistics,
     certify,
     minimize,
 )
-from certivote.bounds import BestBound, get_bound
+from certivote.bounds import BestBound, bound_at, get_bound
 
 
 def make_votes(m=400, n=9, error=0.25, seed=0):
@@ -48,6 +50,22 @@ def test_the_minimum_is_that_of_the_best_member():
     alone = [minimize(get_bound(name, delta=0.05), statistics) for name in ("gibbs", "tandem")]
     result = minimize(bound, statistics)
     assert result.value == pytest.approx(min(run.value for run in alone), rel=1e-4)
+
+
+def test_what_cannot_win_is_not_descended():
+    """All voters err on the same examples: no weights can do better than the prior vote."""
+    y = np.zeros(500, dtype=int)
+    votes = np.repeat((np.arange(500) < 40).astype(int)[:, None], 9, axis=1)
+    bound = BestBound(delta=0.1)
+    statistics = bound.count(votes, y)
+    result = minimize(bound, statistics)
+    assert result.n_iter == 0
+    assert result.converged
+    assert result.weights.tolist() == UNIFORM.tolist()
+    assert result.value == get_bound("heldout", delta=0.1 * 0.9).value(statistics, UNIFORM)
+    descended = minimize(get_bound("dirichlet", delta=0.1 * 0.1), statistics)
+    assert descended.n_iter > 0
+    assert descended.value > result.value
 
 
 def test_a_strong_prior_vote_is_tested_and_a_weak_one_is_left():
@@ -101,7 +119,8 @@ def test_a_share_that_was_enlarged_is_refused(tmp_path):
         ((("unheard-of", 0.5),), "bound must be one of"),
         ((3, 4), "shares must be pairs"),
         ((({}, 0.5),), "shares must begin with a bound's name"),
-        (None, "shares must be pairs"),
+        (0.9, "shares must be pairs"),
+        ("heldout", "shares must be pairs"),
     ],
 )
 def test_shares_that_cannot_be(shares, message):
@@ -112,9 +131,75 @@ def test_shares_that_cannot_be(shares, message):
 
 def test_statistics_must_have_what_the_members_need():
     losses = np.random.default_rng(0).random((50, 9)) < 0.2
-    with pytest.raises(ValueError, match="'best' needs rows, vote errors"):
-        minimize("best", VoteStatistics.from_losses(losses))
-    assert minimize("best", VoteStatistics.from_losses(losses, keep_rows=True)).value < 1.0
+    counts, rows = (VoteStatistics.from_losses(losses, keep_rows=keep) for keep in (False, True))
+    bound = BestBound(shares=(("heldout", 0.9), ("dirichlet", 0.1)))
+    with pytest.raises(ValueError, match="'best' needs fixed votes, rows"):
+        minimize(bound, counts)
+    assert minimize(bound, rows).value < 1.0
+    with pytest.raises(ValueError, match="statistics must offer moments or fixed votes"):
+        BestBound().value(SimpleNamespace(offers=frozenset(), n_voters=1), [1.0])
+
+
+ROWS = (("heldout", 0.9), ("dirichlet", 0.1))
+FIXED = (("heldout", 0.9), ("gibbs", 0.05), ("cantelli", 0.05))
+COUNTS = (("gibbs", 0.5), ("cantelli", 0.5))
+HIDDEN_FIXED = (("heldout", 0.9), ("seeger", 0.1))
+HIDDEN = (("gibbs", 0.5), ("seeger", 0.5))
+
+
+@pytest.mark.parametrize(
+    ("keep_rows", "fixed", "unlabelled", "shares"),
+    [
+        (True, True, False, ROWS),
+        (True, False, False, ROWS),
+        (False, True, False, FIXED),
+        (False, False, False, COUNTS),
+        (True, True, True, HIDDEN_FIXED),
+        (False, True, True, HIDDEN_FIXED),
+        (False, False, True, HIDDEN),
+    ],
+)
+def test_the_default_takes_the_members_that_the_statistics_can_carry(
+    keep_rows, fixed, unlabelled, shares, tmp_path
+):
+    votes, y = make_votes()
+    statistics = VoteStatistics.from_votes(
+        votes, y, keep_rows=keep_rows, fixed_votes=[UNIFORM] if fixed else None
+    )
+    if unlabelled:
+        more = UnlabelledStatistics.from_votes(make_votes(m=2_000, seed=5)[0])
+        statistics = statistics.with_unlabelled(more)
+    certificate = certify(statistics, delta=0.1)
+    assert certificate.bound == "best"
+    parameters = certificate.bound_parameters
+    assert parameters == {"delta": 0.1, "constant": "exact", "shares": [[*s] for s in shares]}
+    by_hand = {
+        name: bound_at(name, 0.1 * share).value(statistics, certificate.weights)
+        for name, share in shares
+    }
+    assert certificate.risk_bound == min(by_hand.values()) < 1.0
+    assert by_hand[certificate.evidence["winner"]] == certificate.risk_bound
+    certificate.to_json(tmp_path / "best.json")
+    Certificate.from_json(tmp_path / "best.json").verify(statistics=statistics)
+
+
+@pytest.mark.parametrize("constant", [None, "maurer"])
+def test_a_bound_object_stays_open_for_other_statistics(constant):
+    bound, (votes, y) = BestBound(constant=constant), make_votes()
+    assert certify(votes, y, bound=bound).bound_parameters["shares"] == [[*s] for s in ROWS]
+    assert bound.get_params() == {"delta": 0.05, "constant": constant, "shares": None}
+    counts = VoteStatistics.from_votes(votes, y)
+    assert certify(counts, bound=bound).bound_parameters["shares"] == [[*s] for s in COUNTS]
+    assert minimize(bound, bound.count(votes, y)).value < 1.0
+    assert bound.shares is None
+
+
+def test_the_default_does_not_depend_on_the_counts():
+    """Which members there are is decided before any example is seen."""
+    for error in (0.0, 0.1, 0.5):
+        votes, y = make_votes(error=error)
+        fields = certify(votes, y, weights=UNIFORM).bound_parameters
+        assert fields["shares"] == [["heldout", 0.9], ["dirichlet", 0.1]]
 
 
 def test_weights_of_which_no_member_says_anything():

@@ -2,7 +2,6 @@
 
 import json
 
-import mpmath
 import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
@@ -18,6 +17,7 @@ from certivote import (
     certify,
 )
 from certivote.bounds import HeldoutBound, clopper_pearson, get_bound
+from reference import binomial_tail
 
 
 def make_votes(m=600, n=7, error=0.2, k=2, seed=0):
@@ -37,23 +37,12 @@ LIMITS = [
 ]
 
 
-def tail(k, m, x):
-    """The probability of at most k errors in m trials, added up in fifty digits."""
-    with mpmath.workdps(50):
-        odds = mpmath.mpf(x) / (1 - mpmath.mpf(x))
-        term = total = (1 - mpmath.mpf(x)) ** m
-        for i in range(k):
-            term *= odds * (m - i) / (i + 1)
-            total += term
-        return total
-
-
 @pytest.mark.parametrize(("k", "m", "delta"), [case for case in LIMITS if case[1] <= 20_000])
 def test_the_limit_is_never_too_small_nor_much_too_large(k, m, delta):
     limit = clopper_pearson(k, m, delta)
     assert 0.0 < limit <= 1.0
-    assert limit == 1.0 or tail(k, m, limit) <= delta
-    assert tail(k, m, limit - 1e-11 * (1 + limit)) >= delta
+    assert limit == 1.0 or binomial_tail(k, m, limit) <= delta
+    assert binomial_tail(k, m, limit - 1e-11 * (1 + limit)) >= delta
 
 
 @pytest.mark.parametrize(("k", "m", "delta"), [case for case in LIMITS if case[2] >= 1e-6])
@@ -69,7 +58,7 @@ def test_the_limit_is_that_of_scipy(k, m, delta):
 def test_where_the_inverse_of_the_incomplete_beta_function_goes_wrong(k, m, delta):
     limit = clopper_pearson(k, m, delta)
     assert limit > k / m
-    assert tail(k, m, limit) <= delta
+    assert binomial_tail(k, m, limit) <= delta
 
 
 def test_the_limit_of_no_errors_is_a_closed_form():
@@ -109,7 +98,7 @@ def test_the_prior_vote_is_tested_and_nothing_else_is_said():
     votes, y = make_votes()
     uniform = np.full(7, 1 / 7)
     other = np.array([0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1])
-    statistics = VoteStatistics.from_votes(votes, y, tested=[uniform, other])
+    statistics = VoteStatistics.from_votes(votes, y, fixed_votes=[uniform, other])
     bound = HeldoutBound()
     majority = np.where((votes == 1).sum(axis=1) > 3, 1, 0)
     expected = clopper_pearson(int(np.sum(majority != y)), len(y), 0.05)
@@ -121,14 +110,14 @@ def test_the_prior_vote_is_tested_and_nothing_else_is_said():
 
 def test_the_best_of_several_votes_pays_for_their_number():
     votes, y = make_votes(seed=3)
-    candidates = np.random.default_rng(0).dirichlet(np.ones(7), size=5)
-    bound = HeldoutBound(delta=0.05, candidates=candidates)
+    fixed_votes = np.random.default_rng(0).dirichlet(np.ones(7), size=5)
+    bound = HeldoutBound(delta=0.05, fixed_votes=fixed_votes)
     certificate = certify(votes, y, bound=bound)
     errors = []
-    for weights in candidates:
+    for weights in fixed_votes:
         second = (votes == 1) @ weights
         errors.append(int(np.sum((second > 0.5) != y)))
-    assert certificate.weights.tolist() == candidates[int(np.argmin(errors))].tolist()
+    assert certificate.weights.tolist() == fixed_votes[int(np.argmin(errors))].tolist()
     assert certificate.risk_bound == clopper_pearson(min(errors), len(y), 0.05 / 5)
     certificate.verify(votes, y)
     again = Certificate.from_dict(json.loads(certificate.to_json()))
@@ -138,7 +127,7 @@ def test_the_best_of_several_votes_pays_for_their_number():
 def test_other_weights_are_refused_by_name():
     votes, y = make_votes()
     weights = np.array([0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1])
-    with pytest.raises(ValueError, match="weights must be the prior, or one of the candidates"):
+    with pytest.raises(ValueError, match="weights must be the prior, or one of the fixed votes"):
         certify(votes, y, weights=weights, bound="heldout")
     fixed = certify(votes, y, weights=weights, prior=weights, bound="heldout")
     assert any("were fixed without looking" in text for text in fixed.assumptions)
@@ -156,23 +145,23 @@ def test_from_losses_alone_a_tie_counts_as_an_error():
     losses = np.array([[0, 1], [0, 0], [1, 1]] * 10)
     statistics = VoteStatistics.from_losses(losses, keep_rows=True)
     assert HeldoutBound().value(statistics, [0.5, 0.5]) == clopper_pearson(20, 30)
-    with pytest.raises(ValueError, match="vote errors"):
+    with pytest.raises(ValueError, match="fixed votes"):
         HeldoutBound().value(VoteStatistics.from_losses(losses), [0.5, 0.5])
 
 
 @pytest.mark.parametrize(
-    ("candidates", "message"),
+    ("fixed_votes", "message"),
     [
-        ([0.5, 0.5], "candidates must be a table"),
-        ([[0.5, 0.6]], r"candidates\[0\] must sum to 1"),
-        ([[0.5, 0.5], [1.5, -0.5]], r"candidates\[1\] must be non-negative"),
-        ([[1.0]], r"candidates\[0\] must have shape"),
+        ([0.5, 0.5], "fixed_votes must be a table"),
+        ([[0.5, 0.6]], r"fixed_votes\[0\] must sum to 1"),
+        ([[0.5, 0.5], [1.5, -0.5]], r"fixed_votes\[1\] must be non-negative"),
+        ([[1.0]], r"fixed_votes\[0\] must have shape"),
     ],
 )
-def test_candidates_that_cannot_be(candidates, message):
+def test_fixed_votes_that_cannot_be(fixed_votes, message):
     votes, y = make_votes(n=2)
     with pytest.raises(ValueError, match=message):
-        certify(votes, y, bound=HeldoutBound(candidates=candidates))
+        certify(votes, y, bound=HeldoutBound(fixed_votes=fixed_votes))
 
 
 @pytest.mark.parametrize(

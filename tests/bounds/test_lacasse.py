@@ -7,15 +7,10 @@ import numpy as np
 import pytest
 
 from certivote.bounds import LacasseBound
-from certivote.bounds.base import round_up
-from certivote.bounds.lacasse import (
-    _bisect_worst_point,
-    _dual,
-    _slack_to_plateau,
-    _supremum,
-    _worst_for_level,
-)
+from certivote.bounds.evaluation import round_up
+from certivote.bounds.lacasse import _dual, _slack_to_plateau, _supremum
 from certivote.divergences import trinomial_kl
+from certivote.solvers.paper import _worst_for_level, bisect_worst_point
 
 TIGHT = 1e-11
 
@@ -100,7 +95,7 @@ def test_no_errors_is_a_closed_form(exact):
         kappa = exact.log((2 * exact.sqrt(m) + m) / exact.mpf(0.05)) / m
         worst = 1 - exact.exp(-kappa)
         expected = 4 * worst * (1 - worst) if 2 * worst < 1 else 1
-        value = LacasseBound().from_moments(0.0, 0.0, 0.0, m)
+        value = LacasseBound(constant="maurer").from_moments(0.0, 0.0, 0.0, m)
         assert expected <= value <= expected + TIGHT
 
 
@@ -118,6 +113,7 @@ def test_supremum_near_the_plateau(decade, exact):
 def test_on_the_plateau_the_value_is_exactly_one(seed):
     rng = np.random.default_rng(seed)
     m, delta, checked = 500, 0.05, 0
+    bound = LacasseBound(delta=delta, constant="maurer")
     for _ in range(300):
         e, d = random_moments(rng)
         slack = (1 - d) * (
@@ -126,7 +122,7 @@ def test_on_the_plateau_the_value_is_exactly_one(seed):
         for factor in (1.0 + 1e-9, 1.1, 5.0):
             kl = 0.5 * (slack * factor * m - math.log((2 * math.sqrt(m) + m) / delta))
             if kl >= 0:
-                assert LacasseBound(delta=delta).from_moments(e + d / 2, e, kl, m) == 1.0
+                assert bound.from_moments(e + d / 2, e, kl, m) == 1.0
                 checked += 1
     assert checked > 100
 
@@ -284,7 +280,7 @@ def test_worst_point_of_one_level_against_a_grid():
 def test_bisection_of_the_paper(tolerance, exact):
     """It ends on the boundary of the ball, at a point nearly as bad as the worst one."""
     for e, d, kappa in below_the_plateau(1, 25):
-        worst = _bisect_worst_point(e, d, kappa, tolerance)
+        worst = bisect_worst_point(e, d, kappa, tolerance)
         divergence = trinomial_kl(e, d, worst.joint_error, worst.disagreement)
         assert divergence == pytest.approx(kappa, rel=1e-6)
         value = 1.0 - (1.0 - 2.0 * worst.joint_error - worst.disagreement) ** 2 / (
@@ -304,7 +300,7 @@ def test_bisection_of_the_paper_on_the_plateau():
     for _ in range(20):
         e, d = random_moments(rng)
         kappa = _slack_to_plateau(e, d) * float(rng.uniform(1.01, 3.0))
-        worst = _bisect_worst_point(e, d, kappa, 0.01)
+        worst = bisect_worst_point(e, d, kappa, 0.01)
         assert trinomial_kl(e, d, worst.joint_error, worst.disagreement) <= kappa * (1 + 1e-6)
         margin = 1.0 - 2.0 * worst.joint_error - worst.disagreement
         assert margin <= 0.0 or margin**2 / (1.0 - 2.0 * worst.disagreement) <= 0.02

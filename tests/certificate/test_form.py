@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 
 from certivote import Certificate, CertificateError, VoteStatistics, certify
 from certivote.bounds import get_bound, list_bounds
+from reference import REFERENCES
 
 SCHEMA = json.loads(
     (files("certivote.certificate") / "certificate.schema.json").read_text(encoding="utf-8")
 )
 VERSION_1 = sorted((Path(__file__).parent / "version_1").glob("*.json"))
+VERSION_2 = sorted((Path(__file__).parent / "version_2").glob("*.json"))
 SPLIT = "part A of a random split"
 NEW_DATA = "a fitted vote, certified on new data"
 HEX = "0123456789abcdef" * 4
@@ -42,13 +44,14 @@ def certificate_by(name):
     if name == "unlabelled":
         return certify(VOTES, Y, bound="seeger", unlabelled=make_votes(900, seed=1)[0])
     if name == "prior":
-        return certify(VOTES, Y, prior=PRIOR)
-    if name == "candidates":
-        return certify(VOTES, Y, bound=get_bound("heldout", candidates=[PRIOR, PRIOR[::-1]]))
+        return certify(VOTES, Y, prior=PRIOR, bound="lacasse")
+    if name == "fixed votes":
+        return certify(VOTES, Y, bound=get_bound("heldout", fixed_votes=[PRIOR, PRIOR[::-1]]))
     return certify(VOTES, Y, bound=name)
 
 
-KINDS = [*list_bounds(), "unlabelled", "prior", "candidates"]
+USERS = [name for name in REFERENCES if REFERENCES[name].uses_unlabelled]
+KINDS = [*list_bounds(), "unlabelled", "prior", "fixed votes"]
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +91,7 @@ def test_what_is_written_is_read_back_equal(name, made, tmp_path):
     data=st.data(),
     n=st.integers(1, 9),
     m=st.integers(1, 60),
-    name=st.sampled_from(list_bounds()),
+    name=st.sampled_from(list(REFERENCES)),
     delta=st.floats(1e-12, 0.999),
     given_prior=st.booleans(),
 )
@@ -101,7 +104,7 @@ def test_any_certificate_is_read_back_equal(data, n, m, name, delta, given_prior
     weights = np.array(data.draw(positive))
     certificate = certify(
         VoteStatistics.from_losses(losses, keep_rows=True),
-        weights=prior if name == "heldout" else weights / weights.sum(),
+        weights=weights / weights.sum() if REFERENCES[name].any_weights else prior,
         prior=prior if given_prior else None,
         bound=name,
         delta=delta,
@@ -151,7 +154,7 @@ def test_numbers_of_numpy_become_pythons_own(made):
             name: np.float64(value) if isinstance(value, float) else np.int64(value)
             for name, value in honest.evidence.items()
         },
-        bound_parameters={"delta": Fraction(1, 20), "constant": np.str_("maurer")},
+        bound_parameters={"delta": Fraction(1, 20), "constant": np.str_("exact")},
         provenance={"voters_from": SPLIT, "seed": np.int64(3), "certify_size": np.float32(0.5)},
     )
     assert certificate == replace(honest, provenance=certificate.provenance)
@@ -288,11 +291,14 @@ JUNK = st.one_of(
 
 
 @settings(max_examples=300, deadline=None)
-@given(name=st.sampled_from([item.name for item in fields(Certificate)]), value=JUNK)
-def test_whatever_is_put_into_a_certificate_it_is_refused_or_read_back(name, value):
-    honest = certify(VOTES, Y)
+@given(
+    bound=st.sampled_from(["lacasse", "best"]),
+    name=st.sampled_from([item.name for item in fields(Certificate)]),
+    value=JUNK,
+)
+def test_whatever_is_put_into_a_certificate_it_is_refused_or_read_back(made, bound, name, value):
     try:
-        certificate = replace(honest, **{name: value})
+        certificate = replace(made[bound], **{name: value})
     except CertificateError:
         return
     assert Certificate.from_dict(json.loads(certificate.to_json())) == certificate
@@ -356,7 +362,7 @@ def test_what_only_a_fitted_vote_has_is_refused_elsewhere(changes, made):
 # --- unlabelled examples ---
 
 
-@pytest.mark.parametrize("name", ["lacasse", "gibbs", "tandem", "heldout", "dirichlet", "best"])
+@pytest.mark.parametrize("name", [name for name in REFERENCES if name not in USERS])
 def test_unlabelled_examples_that_a_bound_does_not_use_are_refused(name, made):
     with pytest.raises(CertificateError, match="must not have unlabelled_samples"):
         replace(made[name], provenance={"unlabelled_samples": 900})
@@ -373,9 +379,11 @@ def test_joined_statistics_are_refused_by_a_bound_that_does_not_use_them():
 
     more = UnlabelledStatistics.from_votes(make_votes(900, seed=1)[0])
     joined = VoteStatistics.from_votes(VOTES, Y, keep_rows=True).with_unlabelled(more)
-    for name in ("gibbs", "tandem", "best"):
+    tests = get_bound("best", shares=[("heldout", 0.5), ("dirichlet", 0.5)])
+    for bound in ("gibbs", "tandem", tests):
+        name = get_bound(bound).name
         with pytest.raises(ValueError, match=f"of use to the bounds .* got '{name}'"):
-            certify(joined, bound=name)
+            certify(joined, bound=bound)
     assert certify(joined, bound="dis").provenance == {"unlabelled_samples": 900}
 
 
@@ -462,3 +470,47 @@ def test_a_pickle_of_version_1_is_read(made):
     old = copy.copy(made["prior"])
     Certificate.__setstate__(old, state)
     assert old == made["prior"]
+
+
+# --- when fixed votes were called candidates ---
+
+
+@pytest.mark.parametrize("path", VERSION_2, ids=lambda path: path.stem)
+def test_a_file_of_certivote_0_1_0_is_read(path, tmp_path):
+    """These files are of the format's version 2, in the words of certivote 0.1.0."""
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert (written["format_version"], written["certivote_version"]) == (2, "0.1.0")
+    jsonschema.Draft202012Validator(SCHEMA).validate(written)
+    certificate = Certificate.from_json(path)
+    certificate.verify()
+    certificate.verify(*make_votes(n=3))
+    assert certificate.risk_bound == written["risk_bound"]
+    parameters = written["bound_parameters"]
+    assert certificate.bound_parameters.get("fixed_votes") == parameters.get("candidates")
+    # Written again it has the words of today, and is the same certificate.
+    again = json.loads(certificate.to_json(tmp_path / "again.json"))
+    assert Certificate.from_json(tmp_path / "again.json") == certificate
+    assert "candidates" not in json.dumps(again)
+    # Each has the words of its time, and no others.
+    assert (again["assumptions"] == written["assumptions"]) == ("candidates" not in parameters)
+    if "candidates" in parameters:
+        for one, other in ((written, again), (again, written)):
+            with pytest.raises(CertificateError, match="assumptions"):
+                Certificate.from_dict({**one, "assumptions": other["assumptions"]})
+
+
+def test_there_are_files_of_certivote_0_1_0():
+    assert [path.stem for path in VERSION_2] == ["best", "candidates", "heldout"]
+
+
+@pytest.mark.parametrize(("bound", "parameter"), [("lacasse", "constant"), ("best", "shares")])
+def test_a_certificate_leaves_nothing_open(bound, parameter):
+    """What None means is decided when it is made: another version may decide otherwise."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=300)
+    votes = np.where(rng.random((300, 5)) < 0.2, 1 - y[:, None], y[:, None])
+    fields = certify(votes, y, bound=bound).to_dict()
+    assert fields["bound_parameters"][parameter] is not None
+    fields["bound_parameters"][parameter] = None
+    with pytest.raises(CertificateError, match=f"say which {parameter} was taken"):
+        Certificate.from_dict(fields)

@@ -7,7 +7,6 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-import certivote.bounds
 from certivote import VoteStatistics, certify
 from certivote.bounds import LacasseBound
 
@@ -17,7 +16,7 @@ NASTY = """<script>alert("1")</script>'&lt;</table>"""
 @pytest.fixture(scope="module")
 def certificate():
     losses = np.random.default_rng(0).random((400, 6)) < 0.2
-    made = certify(VoteStatistics.from_losses(losses))
+    made = certify(VoteStatistics.from_losses(losses), bound="lacasse")
     origin = {"voters_from": "part A of a random split", "seed": 7}
     return dataclasses.replace(made, provenance=origin)
 
@@ -60,12 +59,12 @@ def test_a_vacuous_certificate_says_so():
 
 
 class OddBound(LacasseBound):
-    def _check_parameters(self):
+    def check_parameters(self):
         pass
 
 
-def test_nothing_that_others_wrote_becomes_markup(certificate, monkeypatch):
-    monkeypatch.setitem(certivote.bounds._BOUNDS, NASTY, OddBound)
+def test_nothing_that_others_wrote_becomes_markup(certificate, monkeypatch, registry):
+    monkeypatch.setitem(registry, NASTY, OddBound)
     odd = dataclasses.replace(
         certificate,
         bound=NASTY,

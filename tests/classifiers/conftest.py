@@ -6,7 +6,7 @@ from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier
 
-from certivote import CqBoostClassifier, MinCqClassifier
+from certivote import CqBoostClassifier, MajorityVoteClassifier, MinCqClassifier
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +32,9 @@ def small():
     def make(kind, **settings):
         if kind in (MinCqClassifier, CqBoostClassifier):
             settings.setdefault("mu", 1e-3)
+        if kind is MajorityVoteClassifier:
+            # Most tests want weights that were learned, where the default may keep uniform ones.
+            settings.setdefault("bound", "lacasse")
         return kind(**{"n_voters": 10, "random_state": 0, **settings})
 
     return make

@@ -110,7 +110,8 @@ def test_frozen_ensemble_votes_as_its_members(ensemble, members, names, three):
     by_hand = np.stack(members(fitted, X_new), axis=1)
     # A wrong mapping of indices would be right as often as chance.
     assert np.all(np.mean(by_hand == names[y_new][:, None], axis=0) > 0.4)
-    vote = MajorityVoteClassifier(voters=FrozenEstimator(fitted), random_state=0)
+    frozen = FrozenEstimator(fitted)
+    vote = MajorityVoteClassifier(voters=frozen, bound="lacasse", random_state=0)
     vote.fit(X, names[y])
     codes = vote.voters_.votes(X_new, vote.classes_).codes
     assert np.array_equal(vote.classes_, names)

@@ -9,6 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 
 from certivote import CBBoostClassifier, CqBoostClassifier, MajorityVoteClassifier, MinCqClassifier
+from certivote.bounds import clopper_pearson, get_bound
 
 BINARY = [CBBoostClassifier, MinCqClassifier, CqBoostClassifier]
 
@@ -16,13 +17,17 @@ BINARY = [CBBoostClassifier, MinCqClassifier, CqBoostClassifier]
 @pytest.mark.parametrize("voters", [None, "stumps", RandomForestClassifier(10)])
 def test_one_class_only(voters, data, small):
     X, _, X_new, _ = data
-    vote = small(MajorityVoteClassifier, voters=voters, delta=0.05).fit(X, ["only"] * 300)
+    bound = get_bound("lacasse", delta=0.05, constant="maurer")
+    vote = small(MajorityVoteClassifier, voters=voters, bound=bound).fit(X, ["only"] * 300)
     assert vote.classes_.tolist() == ["only"]
     assert set(vote.predict(X_new)) == {"only"}
     assert vote.predict_proba(X_new).tolist() == [[1.0]] * 300
     # No error at all: the uniform vote, and the closed form of THEORY.md §4 at e = d = 0.
     worst = 1 - exp(-log((2 * sqrt(150) + 150) / 0.05) / 150)
     assert vote.certificate_.risk_bound == pytest.approx(4 * worst * (1 - worst), abs=1e-9)
+    # By default it is the test of the uniform vote, at nine tenths of delta.
+    default = small(MajorityVoteClassifier, voters=voters, bound="best").fit(X, ["only"] * 300)
+    assert default.certificate_.risk_bound == clopper_pearson(0, 150, 0.9 * 0.05)
 
 
 @pytest.mark.parametrize("kind", BINARY)

@@ -2,39 +2,32 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
+from sklearn.frozen import FrozenEstimator
 
 from certivote import CBBoostClassifier, MajorityVoteClassifier
-
-
-@pytest.fixture(scope="module")
-def wdbc(frozen_trees):
-    """The protocol of THEORY.md §10: frozen trees, certification half, test half."""
-    X, y = load_breast_cancer(return_X_y=True)
-    X = X.astype(np.float32)
-    X = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
-    y = np.where(y == 0, -1, 1)
-    order = np.arange(len(y))
-    np.random.RandomState(42).shuffle(order)
-    X, y = X[order], y[order]
-    n_test = int(0.5 * len(y))
-    X_test, y_test, X, y = X[:n_test], y[:n_test], X[n_test:], y[n_test:]
-    half = int(len(y) / 2)
-    trees = frozen_trees(X[:half], y[:half], 100, criterion="gini", max_features="sqrt")
-    return trees, X[half:], y[half:], X_test, y_test
+from certivote.bounds import get_bound
+from reference import REFERENCES, paper_trees, wdbc
 
 
 @pytest.mark.parametrize(
     ("kind", "risk", "certificate", "tolerance"),
     [
         (CBBoostClassifier, 0.0246, 0.5913, 5e-4),
-        (MajorityVoteClassifier, 0.0317, 0.5233, 2e-4),
+        (MajorityVoteClassifier, 0.0317, REFERENCES["lacasse"].minimum.value, 2e-4),
     ],
 )
-def test_figures_of_the_paper_on_wdbc(wdbc, kind, risk, certificate, tolerance):
-    trees, X, y, X_test, y_test = wdbc
-    vote = kind(voters=trees, random_state=0).fit(X, y)
+def test_figures_of_the_paper_on_wdbc(kind, risk, certificate, tolerance):
+    """The protocol of THEORY.md §10: frozen trees, certification half, test half."""
+    X_voters, y_voters, X, y, X_test, y_test = wdbc()
+    trees = [FrozenEstimator(tree) for tree in paper_trees(X_voters, y_voters)]
+    bound = get_bound("lacasse", constant="maurer")
+    settings = {"bound": bound} if kind is MajorityVoteClassifier else {}
+    vote = kind(voters=trees, random_state=0, **settings).fit(X, y)
     assert np.mean(vote.predict(X_test) != y_test) == pytest.approx(risk, abs=5e-4)
-    assert vote.certificate_.risk_bound == pytest.approx(certificate, abs=tolerance)
+    published = bound.value(vote.statistics_, vote.weights_)
+    assert published == pytest.approx(certificate, abs=tolerance)
+    # The learner has no constant: its certificate is by the smallest.
+    used = bound if settings else get_bound("lacasse", constant="exact")
+    assert vote.certificate_.risk_bound == used.value(vote.statistics_, vote.weights_) <= published
     assert vote.certificate_.bound == "lacasse"
     assert vote.certificate_.n_samples == len(y)

@@ -20,7 +20,7 @@ from certivote import (
     VoteStatistics,
     minimize,
 )
-from certivote.bounds import get_bound
+from certivote.bounds import clopper_pearson, get_bound, list_moment_bounds
 from certivote.voters import PredictionTable
 
 BINARY = [CBBoostClassifier, MinCqClassifier, CqBoostClassifier]
@@ -157,7 +157,8 @@ def kl_inverse_upper(a, radius):
 def test_certify_on_new_data(kind, data, small, losses_by_hand):
     X, y, X_new, y_new = data
     vote = small(kind).fit(X, y)
-    certificate = vote.certify(X_new, y_new, bound="gibbs", delta=0.02)
+    bound = get_bound("gibbs", delta=0.02, constant="maurer")
+    certificate = vote.certify(X_new, y_new, bound=bound)
     losses = losses_by_hand(vote, X_new, y_new)
     if kind is not MajorityVoteClassifier:
         losses = np.hstack([losses, 1 - losses])
@@ -179,7 +180,7 @@ def test_certify_with_any_bound(data, small, votes_by_hand):
     X, y, X_new, y_new = data
     vote = small(MajorityVoteClassifier, delta=0.1).fit(X, y)
     statistics = VoteStatistics.from_votes(votes_by_hand(vote, X_new), y_new)
-    for name in ("lacasse", "tandem", "seeger", "mcallester", "gibbs"):
+    for name in list_moment_bounds():
         certificate = vote.certify(X_new, y_new, bound=name)
         assert (certificate.bound, certificate.delta) == (name, 0.1)
         value = get_bound(name, delta=0.1).value(statistics, vote.weights_, vote.weights_)
@@ -188,6 +189,21 @@ def test_certify_with_any_bound(data, small, votes_by_hand):
     assert (certificate.bound, certificate.delta) == ("tandem", 0.3)
     assert vote.certify(X_new, y_new).bound == "lacasse"
     assert vote.certify(X_new, y_new, delta=0.2).delta == 0.2
+
+
+def test_the_default_is_the_smallest_of_several(data, votes_by_hand):
+    X, y, X_new, y_new = data
+    vote = MajorityVoteClassifier(n_voters=11, random_state=0).fit(X, y)
+    shares = [["heldout", 0.9], ["dirichlet", 0.1]]
+    expected = {"delta": 0.05, "constant": "exact", "shares": shares}
+    assert vote.certificate_.bound == "best"
+    assert vote.certificate_.bound_parameters == expected
+    # The weights of a fitted vote are fixed before new data: it is tested there.
+    certificate = vote.certify(X_new, y_new)
+    assert (certificate.bound, certificate.bound_parameters) == ("best", expected)
+    erring = (votes_by_hand(vote, X_new) != y_new[:, None]) @ vote.weights_
+    assert certificate.evidence["vote_errors"] == np.count_nonzero(erring > 0.5)
+    assert certificate.risk_bound == clopper_pearson(int((erring > 0.5).sum()), 300, 0.9 * 0.05)
 
 
 def test_certify_keeps_the_settings_of_the_bound(data, small):

@@ -37,7 +37,7 @@ def trees(count):
 
 @pytest.fixture(scope="module")
 def looks():
-    vote = MajorityVoteClassifier(n_voters=12, random_state=0, anytime=True)
+    vote = MajorityVoteClassifier(bound="lacasse", n_voters=12, random_state=0, anytime=True)
     certificates = []
     for start in range(0, 3000, 600):
         vote.partial_fit(X[start : start + 600], Y[start : start + 600])
@@ -60,7 +60,7 @@ def test_each_look_is_the_bound_at_its_own_delta(looks):
     bound = get_bound("lacasse", delta=0.05 / 30)
     value = bound.value(vote.statistics_, vote.weights_)
     assert last.risk_bound == pytest.approx(value, rel=1e-12)
-    later = MajorityVoteClassifier(n_voters=12, random_state=0)
+    later = MajorityVoteClassifier(bound="lacasse", n_voters=12, random_state=0)
     later.partial_fit(X[:600], Y[:600]).partial_fit(X[600:], Y[600:])
     assert later.certificate_.delta == 0.05
     assert later.certificate_.risk_bound < last.risk_bound
@@ -102,7 +102,8 @@ def test_the_looks_of_a_bound_object_share_its_own_delta():
 
 
 def test_many_rows_are_voted_on_in_chunks(monkeypatch):
-    vote = MajorityVoteClassifier(trees(7), random_state=0).fit(X[:1000], Y[:1000])
+    vote = MajorityVoteClassifier(trees(7), bound="lacasse", random_state=0)
+    vote.fit(X[:1000], Y[:1000])
     whole = vote.predict_proba(X)
     monkeypatch.setattr(base, "_VOTES_PER_CHUNK", 7 * 128)
     asked.clear()
@@ -115,7 +116,8 @@ def test_many_rows_are_voted_on_in_chunks(monkeypatch):
 def test_chunks_of_any_kind_of_table(kind, monkeypatch):
     pandas = pytest.importorskip("pandas")
     make = {"list": np.ndarray.tolist, "frame": pandas.DataFrame, "sparse": sparse.csr_array}[kind]
-    vote = MajorityVoteClassifier(n_voters=5, random_state=0).fit(make(X[:500]), Y[:500])
+    vote = MajorityVoteClassifier(n_voters=5, bound="lacasse", random_state=0)
+    vote.fit(make(X[:500]), Y[:500])
     whole = vote.predict(make(X))
     monkeypatch.setattr(base, "_VOTES_PER_CHUNK", 5 * 100)
     assert np.array_equal(vote.predict(make(X)), whole)
@@ -123,7 +125,8 @@ def test_chunks_of_any_kind_of_table(kind, monkeypatch):
 
 def test_voters_without_weight_are_not_asked():
     prior = np.array([0.5, 0.0, 0.0, 0.25, 0.25, 0.0])
-    vote = MajorityVoteClassifier(trees(6), prior=prior, random_state=0).fit(X[:1000], Y[:1000])
+    vote = MajorityVoteClassifier(trees(6), bound="lacasse", prior=prior, random_state=0)
+    vote.fit(X[:1000], Y[:1000])
     asked.clear()
     shares = vote.predict_proba(X)
     assert asked["calls"] == 3
@@ -224,6 +227,7 @@ def test_what_failed_can_be_added_again():
 
 def test_a_pruned_vote_remembers_for_itself():
     X, y = make_classification(300, 6, random_state=0)
-    vote = MajorityVoteClassifier(n_voters=5, random_state=0).fit(X[:200], y[:200])
+    vote = MajorityVoteClassifier(n_voters=5, bound="lacasse", random_state=0)
+    vote.fit(X[:200], y[:200])
     vote.prune(1e-3).partial_fit(X[200:], y[200:])
     assert vote.partial_fit(X[200:], y[200:]).certificate_.n_samples == 200

@@ -27,7 +27,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def vote(data):
-    return MajorityVoteClassifier(n_voters=10, random_state=3).fit(*data)
+    return MajorityVoteClassifier(bound="lacasse", n_voters=10, random_state=3).fit(*data)
 
 
 @pytest.mark.parametrize("learner", [MajorityVoteClassifier, CBBoostClassifier])
@@ -251,7 +251,8 @@ def test_a_prior_that_a_model_only_claims_is_found(prior, data):
 
 def test_a_prior_of_the_user_is_the_one_of_the_fit(data):
     prior = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
-    vote = MajorityVoteClassifier(n_voters=6, prior=prior, random_state=0).fit(*data)
+    vote = MajorityVoteClassifier(n_voters=6, bound="lacasse", prior=prior, random_state=0)
+    vote.fit(*data)
     prior[:] = 1 / 6
     vote.verify(*data)
     assert vote.certificate_.provenance["prior"] == "given by the user"
@@ -265,7 +266,7 @@ def test_another_bound_than_that_of_the_fit_is_found(data):
     """The weights that were learned on part B, claimed to have been tested there."""
     vote = MajorityVoteClassifier(n_voters=6, bound="tandem", random_state=0).fit(*data)
     honest, weights = vote.certificate_, vote.weights_
-    bound = get_bound("heldout", candidates=[weights.tolist()])
+    bound = get_bound("heldout", fixed_votes=[weights.tolist()])
     X, y = (part[vote_rows(vote, len(data[1]))] for part in data)
     statistics = vote._statistics_of(vote._votes(X), y, bound, None)
     evidence = bound.evidence(statistics, weights)
@@ -299,7 +300,8 @@ def test_settings_are_the_same_after_a_file(bound, data, tmp_path):
 def test_a_prior_that_is_hardly_larger_is_found_where_it_matters(data):
     """A voter that the prior nearly excludes, and a claim that it does so a little less."""
     prior = np.array([1e-30, *[0.2] * 5])
-    vote = MajorityVoteClassifier(n_voters=6, prior=prior, random_state=0).fit(*data)
+    vote = MajorityVoteClassifier(n_voters=6, bound="lacasse", prior=prior, random_state=0)
+    vote.fit(*data)
     claimed = vote.certificate_.prior.copy()
     claimed[0] = 1e-10
     with pytest.raises(CertificateError, match="prior of the certificate"):

@@ -44,7 +44,7 @@ def test_predict_is_the_weighted_hard_vote(kind, data, small, votes_by_hand):
 
 def test_multiclass_vote_by_hand(three, votes_by_hand):
     _, _, X, y, X_new, y_new = three
-    vote = MajorityVoteClassifier(n_voters=12, random_state=0).fit(X, y)
+    vote = MajorityVoteClassifier(bound="lacasse", n_voters=12, random_state=0).fit(X, y)
     predicted = votes_by_hand(vote, X_new)
     shares = np.stack([(predicted == label) @ vote.weights_ for label in range(3)], axis=1)
     assert vote.predict_proba(X_new) == pytest.approx(shares, abs=1e-12)
@@ -59,7 +59,8 @@ def table_vote():
     rng = np.random.default_rng(0)
     y = rng.choice(list("abcd"), size=400)
     table = np.where(rng.random((400, 5)) < 0.3, rng.choice(list("abcd"), (400, 5)), y[:, None])
-    return MajorityVoteClassifier(voters=PredictionTable(), random_state=0).fit(table, y)
+    vote = MajorityVoteClassifier(voters=PredictionTable(), bound="lacasse", random_state=0)
+    return vote.fit(table, y)
 
 
 @pytest.mark.parametrize(
@@ -172,6 +173,7 @@ def test_a_label_that_is_no_class_has_its_say(table_vote):
 
 def test_stumps_with_settings(data):
     X, y, *_ = data
-    vote = MajorityVoteClassifier(voters=Stumps(n_thresholds=3), random_state=0).fit(X, y)
+    stumps = Stumps(n_thresholds=3)
+    vote = MajorityVoteClassifier(voters=stumps, bound="lacasse", random_state=0).fit(X, y)
     assert len(vote.voters_) == 8 * 3 * 2
     assert vote.score(X, y) > 0.6

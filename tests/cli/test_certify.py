@@ -10,13 +10,14 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-from certivote import Certificate, VoteStatistics
-from certivote.bounds import get_bound, list_moment_bounds
+from certivote import Certificate, MajorityVoteClassifier, VoteStatistics
+from certivote.bounds import get_bound
 from certivote.voters.stumps import Stump
+from reference import MOMENT_BOUNDS
 
 CLAIM = re.compile(
-    r"With (\S+)% confidence, the probability that this vote errs on a new example like these is "
-    r"at most (\d\.\d{4})\."
+    r"With (\S+)% confidence, the weighted majority vote of these \d+ voters errs on a new example "
+    r"with probability at most (\d\.\d{4})\."
 )
 FILES = {"model.joblib", "certificate.json", "report.html"}
 
@@ -39,6 +40,8 @@ def test_the_first_line_is_the_claim(certified, round_up):
     assert confidence == "95"
     assert number == round_up(certified.certificate["risk_bound"])
     assert 0 < float(number) < 1
+    claim = Certificate.from_json(certified.certificate_path).claim
+    assert certified.stdout.splitlines()[0] == claim
 
 
 def test_three_files_are_written_and_named(certified, round_up):
@@ -78,8 +81,7 @@ def test_the_number_is_that_of_the_trees_on_part_b(certified, loans, split, as_t
     columns, trees = pipeline_of(certified.vote)
     rows = loans.iloc[split(len(loans))[1]]
     X = columns.transform(as_trained(rows, certified.vote))
-    labels = np.array(["no", "yes"])
-    votes = np.stack([labels[tree.predict(X).astype(int)] for tree in trees], axis=1)
+    votes = np.stack([tree.predict(X) for tree in trees], axis=1)
     statistics = VoteStatistics.from_votes(votes, rows["repaid"].to_numpy(dtype=str))
     bound = get_bound("lacasse", delta=0.05, constant="exact")
     expected = bound.value(statistics, certified.certificate["weights"])
@@ -137,7 +139,7 @@ def test_a_task_of_the_paper_shows_its_test_error(invoke, task_data, tmp_path):
 # --- options -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", list_moment_bounds())
+@pytest.mark.parametrize("name", MOMENT_BOUNDS)
 def test_bound_delta_and_constant(name, invoke, certified, exact, round_up, tmp_path):
     done = invoke(
         *("certify", certified.data, "--drop", "id", "--n-voters", 4, "--out", "results"),
@@ -369,3 +371,20 @@ def test_priors_that_cannot_be(invoke, certified, tmp_path):
     model = ("--model", certified.model_path, "--prior", "learned")
     without = invoke("certify", certified.data, *model, cwd=tmp_path, status=2)
     assert "--prior learned needs training rows" in without.stderr
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_python_gives_the_same_number(seed, invoke, numbers, tmp_path):
+    """Of the same rows and seed, with what is the default in both."""
+    numbers.to_csv(tmp_path / "numbers.csv", index=False)
+    options = () if seed == 0 else ("--seed", seed)
+    invoke("certify", "numbers.csv", "--quiet", *options, cwd=tmp_path)
+    fields = certificate_in(tmp_path / "numbers-certificate")
+    vote = MajorityVoteClassifier(random_state=seed)
+    vote.fit(numbers.drop(columns="label").to_numpy(), numbers["label"].to_numpy())
+    own = vote.certificate_.to_dict()
+    assert 0.0 < fields["risk_bound"] < 1.0
+    for name in ("risk_bound", "statistics_sha256", "bound", "bound_parameters", "evidence"):
+        assert fields[name] == own[name]
+    assert fields["weights"] == own["weights"]
+    assert fields["provenance"].items() >= own["provenance"].items()

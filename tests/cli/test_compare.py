@@ -8,11 +8,10 @@ import pandas as pd
 import pytest
 from matplotlib.image import imread
 from sklearn.datasets import make_classification
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from certivote import certify
-from certivote.bounds import get_bound, list_bounds
-from certivote.cli.models import make_bound
+from certivote.bounds import bound_at, get_bound, list_bounds
 from certivote.learners import cb_boost
 from certivote.statistics import VoteStatistics
 
@@ -55,12 +54,13 @@ def votes(numbers):
     order = rng.permutation(len(numbers))
     train, part_b, test = np.split(order, [128, 320])  # 400 rows: 80 test, 0.6 of 320 certify
     X, y = numbers[list("abcde")].to_numpy(), numbers["label"].to_numpy()
-    forest = RandomForestClassifier(
-        8, bootstrap=False, random_state=rng.randint(np.iinfo(np.int32).max)
-    ).fit(X[train], y[train])
+    trees = [
+        DecisionTreeClassifier(max_features="sqrt", random_state=seed).fit(X[train], y[train])
+        for seed in rng.randint(np.iinfo(np.int32).max, size=8)
+    ]
 
     def of(rows):
-        return np.stack([tree.predict(X[rows]) for tree in forest.estimators_], axis=1).astype(int)
+        return np.stack([tree.predict(X[rows]) for tree in trees], axis=1)
 
     return SimpleNamespace(
         certify=of(part_b), y=y[part_b], test=of(test), y_test=y[test], n_train=len(train)
@@ -76,7 +76,7 @@ def test_every_bound_and_learner_has_a_row(compared):
 
 @pytest.mark.parametrize("name", list_bounds())
 def test_certificates_are_those_of_votes_by_hand(name, compared, votes, round_up):
-    certificate = certify(votes.certify, votes.y, bound=make_bound(name, 0.05, "exact"))
+    certificate = certify(votes.certify, votes.y, bound=bound_at(name, 0.05, "exact"))
     test_risk, number = compared.rows[name]
     assert number == round_up(certificate.risk_bound)
     shares = (votes.test == 1) @ certificate.weights
@@ -126,7 +126,7 @@ def test_sharing_delta_out(shared, compared, votes, round_up):
         # A smaller delta never gives a smaller certificate.
         assert float(round_up(row["risk_bound"])) >= float(compared.rows[name][1])
         if name in list_bounds():
-            bound = make_bound(name, row["delta"], "exact")
+            bound = bound_at(name, row["delta"], "exact")
             by_hand = certify(votes.certify, votes.y, bound=bound)
             assert row["risk_bound"] == pytest.approx(by_hand.risk_bound, abs=1e-9)
     best = min(shared["votes"], key=lambda name: shared["votes"][name]["risk_bound"])

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-import certivote.cli.certify
+import certivote.report
 from certivote.cli.output import write_folder
 
 ESCAPE = "\x1b"
@@ -29,7 +29,7 @@ def broken_report(monkeypatch):
         path.write_text("<!doctype html>\n<html")
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(certivote.cli.certify, "write_report", write_report)
+    monkeypatch.setattr(certivote.report, "write_report", write_report)
 
 
 def test_a_failure_leaves_no_folder(broken_report, invoke, numbers, tmp_path):

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from certivote._utils.formatting import printable, printable_lines
-from certivote.cli.options import _show_warning, print_json
-from certivote.cli.output import note, print_table, say
+from certivote.cli.output import note, print_json, print_table, say, show_warning
 
 # Erases the line, goes up one, and erases that too.
 ERASE = "\x1b[2K\x1b[1A\x1b[2K"
@@ -53,7 +52,7 @@ def test_all_that_is_printed(text, capsys):
     note(text)
     print_table([text, "b"], [["[red]x", text]])
     print_json({text: text})
-    _show_warning(UserWarning(text))
+    show_warning(UserWarning(text))
     printed = capsys.readouterr()
     assert harmless(printed.out)
     assert harmless(printed.err.replace("\n", ""))

@@ -8,6 +8,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from certivote import VoteStatistics, minimize
+from certivote.bounds import get_bound
 from certivote.datasets import list_datasets, load
 
 # The paper's appendix table: size of the train set, of the test set, dimension.
@@ -125,7 +126,8 @@ def test_the_authors_bound_and_test_risk_come_out(name, data):
     for tree in trees:
         tree.fit(X[:half], y[:half])
     votes = np.stack([tree.predict(X[half:]) for tree in trees], axis=1)
-    result = minimize("lacasse", VoteStatistics.from_votes(votes, y[half:]))
+    bound = get_bound("lacasse", delta=0.05, constant="maurer")
+    result = minimize(bound, VoteStatistics.from_votes(votes, y[half:]))
     margins = np.stack([tree.predict(dataset.X_test) for tree in trees], axis=1) @ result.weights
     risk = np.mean(np.where(margins > 1e-12, 1, -1) != dataset.y_test)
     assert result.value == pytest.approx(float(expected["bound"]), abs=5e-4)

@@ -9,7 +9,7 @@ import pytest
 from certivote.datasets import load
 from certivote.datasets._tables import (
     TABLES,
-    Table,
+    Recipe,
     encode,
     labels,
     parse,
@@ -18,7 +18,7 @@ from certivote.datasets._tables import (
 )
 
 
-def by_pandas(source, table, na_values="?", **options):
+def by_pandas(source, recipe, na_values="?", **options):
     """The encoded and scaled inputs, and the column of labels, as pandas makes them."""
     frame = pd.read_csv(
         source,
@@ -28,12 +28,12 @@ def by_pandas(source, table, na_values="?", **options):
         keep_default_na=False,
         **options,
     ).dropna()
-    inputs = frame.drop(columns=[table.label, *table.ignored])
-    if table.codes:
-        inputs = inputs.replace({symbol: float(code) for symbol, code in table.codes.items()})
+    inputs = frame.drop(columns=[recipe.label, *recipe.ignored])
+    if recipe.codes:
+        inputs = inputs.replace({symbol: float(code) for symbol, code in recipe.codes.items()})
         inputs = inputs.astype(float)
-    X = pd.get_dummies(inputs, columns=list(table.categorical)).to_numpy().astype(np.float32)
-    return (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0)), frame[table.label]
+    X = pd.get_dummies(inputs, columns=list(recipe.categorical)).to_numpy().astype(np.float32)
+    return (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0)), frame[recipe.label]
 
 
 def by_global_seed(n, share):
@@ -52,16 +52,16 @@ def assert_parts(dataset, X, y, test, train):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_is_bit_for_bit_that_of_pandas(name, data):
-    table = TABLES[name]
+    recipe = TABLES[name]
     na_values = [] if name == "usvotes" else "?"
-    X, raw = by_pandas(data / table.file, table, na_values)
-    y = np.where(raw.astype(str).isin(table.negative), -1, 1)
+    X, raw = by_pandas(data / recipe.file, recipe, na_values)
+    y = np.where(raw.astype(str).isin(recipe.negative), -1, 1)
     assert_parts(load(name), X, y, *by_global_seed(len(y), 0.5))
 
 
 def test_letters_are_chosen_after_the_split_of_all(data):
-    table = Table("uci/letter-recognition.data", 0, ())
-    X, raw = by_pandas(data / table.file, table)
+    recipe = Recipe("uci/letter-recognition.data", 0, ())
+    X, raw = by_pandas(data / recipe.file, recipe)
     test, train = by_global_seed(len(X), 0.15)
     letters = raw.to_numpy()
     test, train = (part[np.isin(letters[part], ["D", "O"])] for part in (test, train))
@@ -69,23 +69,23 @@ def test_letters_are_chosen_after_the_split_of_all(data):
 
 
 def test_adult_is_encoded_over_both_files_in_their_order(data):
-    table = Table("", 14, (), categorical=(1, 3, 5, 6, 7, 8, 9, 13))
+    recipe = Recipe("", 14, (), categorical=(1, 3, 5, 6, 7, 8, 9, 13))
     # Only the train file has a row from this country: encoded apart, the columns would differ.
     train, test = ((data / f"uci/adult.{part}").read_text() for part in ("data", "test"))
     assert "Holand" in train
     assert "Holand" not in test
     both = io.StringIO(train + test.partition("\n")[2])
-    X, raw = by_pandas(both, table)
+    X, raw = by_pandas(both, recipe)
     y = np.where(raw.str.startswith("<="), -1, 1)
     assert_parts(load("adult"), X, y, np.arange(30162, len(y)), np.arange(30162))
 
 
 def test_the_order_of_get_dummies():
     text = "b,1,z,10\na,2,y,-5\n\nb,3,?,0\n|a comment\nc, 4, x,7\n"
-    table = Table("", 1, {"1"}, categorical=(0, 2))
+    recipe = Recipe("", 1, {"1"}, categorical=(0, 2))
     rows = parse(text.encode())
     assert rows == [["b", "1", "z", "10"], ["a", "2", "y", "-5"], ["c", "4", "x", "7"]]
-    X = encode(rows, table)
+    X = encode(rows, recipe)
     frame = pd.DataFrame(rows, columns=list("abcd")).drop(columns="b").astype({"d": float})
     np.testing.assert_array_equal(X, pd.get_dummies(frame).to_numpy().astype(np.float32))
     assert X.dtype == np.float32
@@ -95,7 +95,7 @@ def test_the_order_of_get_dummies():
 
 def test_a_missing_value_can_be_a_category():
     rows = parse(b"?,y\nn,?\n", drop_missing=False)
-    X = encode(rows, Table("", 1, (), categorical=(0,)))
+    X = encode(rows, Recipe("", 1, (), categorical=(0,)))
     np.testing.assert_array_equal(X, [[1, 0], [0, 1]])
 
 

@@ -162,7 +162,7 @@ def test_shares_of_other_labels_are_what_is_missing_to_one():
 
 def test_shares_without_other_labels_sum_to_one(data):
     X, y, X_new, _ = data
-    vote = MajorityVoteClassifier(n_voters=7, random_state=0).fit(X, y)
+    vote = MajorityVoteClassifier(n_voters=7, bound="lacasse", random_state=0).fit(X, y)
     assert vote.predict_proba(X_new).sum(axis=1) == pytest.approx(np.ones(300), abs=1e-14)
 
 
@@ -191,10 +191,10 @@ def test_wide_and_large_labels_come_back_whole():
 def test_there_are_no_classes_to_choose():
     votes, y = [["a", "b"], ["b", "b"]], ["a", "b"]
     with pytest.raises(TypeError, match="classes"):
-        VoteStatistics.from_votes(votes, y, tested=[[0.5, 0.5]], classes=["a", "b"])
+        VoteStatistics.from_votes(votes, y, fixed_votes=[[0.5, 0.5]], classes=["a", "b"])
     with pytest.raises(TypeError, match="classes"):
         get_bound("heldout").count(votes, y, None, classes=["a", "b"])
-    statistics = VoteStatistics.from_votes(votes, y, False, tested=[[0.5, 0.5]])
+    statistics = VoteStatistics.from_votes(votes, y, False, fixed_votes=[[0.5, 0.5]])
     assert statistics.vote_errors([0.5, 0.5]) == get_bound("heldout").count(votes, y).vote_errors(
         [0.5, 0.5]
     )
@@ -233,7 +233,7 @@ def test_dask_counts_the_errors_of_predict(fit, plurality, errors_of):
     with distributed.Client(processes=False, n_workers=1, dashboard_address=":0") as client:
         for voters in (vote, None):
             statistics = from_dask(
-                data, labels, voters=voters, tested=[vote.weights_], client=client
+                data, labels, voters=voters, fixed_votes=[vote.weights_], client=client
             )
             assert statistics.vote_errors(vote.weights_) == wrong
 

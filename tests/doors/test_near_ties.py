@@ -66,13 +66,13 @@ def test_errors_counted_are_those_of_predict(case, errors_of):
 
 
 def test_errors_counted_beside_other_votes(case, errors_of):
-    """Candidates that are counted together do not change each other."""
+    """Fixed votes that are counted together do not change each other."""
     weights, votes, y = case
     rng = np.random.default_rng(0)
     table = np.vstack([rng.dirichlet(np.ones(weights.size), size=4), weights])
     vote = table_vote(weights, votes, y)
-    for tested in (table, table[::-1], table[-1:]):
-        statistics = VoteStatistics.from_votes(votes, y, tested=tested)
+    for fixed_votes in (table, table[::-1], table[-1:]):
+        statistics = VoteStatistics.from_votes(votes, y, fixed_votes=fixed_votes)
         assert statistics.vote_errors(vote.weights_) == errors_of(vote.predict(votes), y)
 
 

@@ -73,13 +73,13 @@ def test_a_prior_of_mincq_changed_after_fit(prior, data):
     vote.verify(X, y)
 
 
-def test_candidates_changed_after_fit_change_nothing(data):
+def test_fixed_votes_changed_after_fit_change_nothing(data):
     X, y, X_new, y_new = data
-    candidates = np.vstack([np.full(N, 1 / N), np.eye(N)])
-    vote = small(bound=HeldoutBound(candidates=candidates)).fit(X, y)
-    other = small(bound=HeldoutBound(candidates=candidates.copy())).fit(X, y)
+    fixed_votes = np.vstack([np.full(N, 1 / N), np.eye(N)])
+    vote = small(bound=HeldoutBound(fixed_votes=fixed_votes)).fit(X, y)
+    other = small(bound=HeldoutBound(fixed_votes=fixed_votes.copy())).fit(X, y)
     claimed = vote.certificate_.to_dict()
-    changed(candidates)
+    changed(fixed_votes)
     assert vote.certificate_.to_dict() == claimed
     vote.certificate_.verify()
     vote.verify(X, y)
@@ -91,11 +91,11 @@ def test_arrays_given_to_certify_changed_later(prior):
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=300)
     votes = np.where(rng.random((300, N)) < 0.3, 1 - y[:, None], y[:, None])
-    weights, candidates = prior.copy(), prior[None, :].copy()
-    bound = HeldoutBound(candidates=candidates)
+    weights, fixed_votes = prior.copy(), prior[None, :].copy()
+    bound = HeldoutBound(fixed_votes=fixed_votes)
     certificate = certify(votes, y, weights=weights, prior=prior, bound=bound)
     claimed = certificate.to_dict()
-    for array in (weights, prior, candidates):
+    for array in (weights, prior, fixed_votes):
         changed(array)
     assert certificate.to_dict() == claimed
     certificate.verify(votes, y)
@@ -109,8 +109,8 @@ def count(keep_rows=True):
     y = rng.integers(2, size=50)
     votes = np.where(rng.random((50, N)) < 0.3, 1 - y[:, None], y[:, None])
     unlabelled = UnlabelledStatistics.from_votes(rng.integers(2, size=(60, N)))
-    tested = [np.full(N, 1 / N)]
-    statistics = VoteStatistics.from_votes(votes, y, keep_rows=keep_rows, tested=tested)
+    fixed_votes = [np.full(N, 1 / N)]
+    statistics = VoteStatistics.from_votes(votes, y, keep_rows=keep_rows, fixed_votes=fixed_votes)
     return statistics.with_unlabelled(unlabelled)
 
 
@@ -130,14 +130,14 @@ def test_rows_given_to_the_constructor_changed_later():
         assert aliased.sha256 == statistics.sha256
 
 
-def test_tested_weights_changed_later():
+def test_fixed_votes_changed_later():
     votes, y = [["a", "b", "b"], ["b", "b", "a"]] * 20, ["a", "b"] * 20
     for make in (np.array, lambda rows: [np.array(row) for row in rows]):
-        tested = make([[0.2, 0.3, 0.5], [0.6, 0.2, 0.2]])
-        statistics = VoteStatistics.from_votes(votes, y, tested=tested)
+        fixed_votes = make([[0.2, 0.3, 0.5], [0.6, 0.2, 0.2]])
+        statistics = VoteStatistics.from_votes(votes, y, fixed_votes=fixed_votes)
         errors = statistics.vote_errors([0.6, 0.2, 0.2])
-        tested[0][:], tested[1][:] = [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]
-        assert statistics.tested.weights.tolist() == [[0.2, 0.3, 0.5], [0.6, 0.2, 0.2]]
+        fixed_votes[0][:], fixed_votes[1][:] = [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]
+        assert statistics.fixed_votes.weights.tolist() == [[0.2, 0.3, 0.5], [0.6, 0.2, 0.2]]
         assert statistics.vote_errors([0.6, 0.2, 0.2]) == errors
 
 
@@ -150,8 +150,8 @@ ARRAYS = {
     "errors": lambda s: s.errors,
     "tandem": lambda s: s.tandem,
     "rows": lambda s: s.rows,
-    "tested.weights": lambda s: s.tested.weights,
-    "tested.errors": lambda s: s.tested.errors,
+    "fixed_votes.weights": lambda s: s.fixed_votes.weights,
+    "fixed_votes.errors": lambda s: s.fixed_votes.errors,
     "unlabelled.disagreements": lambda s: s.unlabelled.disagreements,
 }
 ORIGINS = {
@@ -200,7 +200,7 @@ def test_weights_and_priors_are_read_only(kind, data):
 
 def test_weights_of_a_smaller_vote_are_read_only(data):
     X, y, *_ = data
-    pruned = small().fit(X, y).prune(0.01)
+    pruned = small(bound="lacasse").fit(X, y).prune(0.01)
     for array in (pruned.weights_, pruned.certificate_.weights, pruned.certificate_.prior):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0.5
@@ -276,8 +276,8 @@ def test_equal_indexes_and_plain_arrays_are_accepted(data):
         assert vote.certify(new, new_labels).n_samples == 300
         assert vote.partial_fit(new, new_labels).certificate_.n_samples == 450
     votes = np.stack([y, y, 1 - y], axis=1)
-    claimed = certify(votes, y).evidence
+    claimed = certify(votes, y, bound="lacasse").evidence
     frame, labels = pd.DataFrame(votes, index=index), series(y, index)
     for pair in ((frame, labels), (frame, y), (votes, labels)):
-        assert certify(*pair).evidence == claimed
+        assert certify(*pair, bound="lacasse").evidence == claimed
         assert VoteStatistics.from_votes(*pair) == VoteStatistics.from_votes(votes, y)

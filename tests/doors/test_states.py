@@ -98,8 +98,8 @@ def test_shares_of_a_delta_of_few_digits_are_not_rounded(kind):
         errors = certificate.evidence["vote_errors"]
         assert certificate.evidence["winner"] == "heldout"
         assert certificate.risk_bound == clopper_pearson(errors, 2000, 0.9 * float(delta))
-        candidates = get_bound("heldout", delta=delta, candidates=np.eye(15)[:3])
-        own = certify(votes, y, bound=candidates)
+        few = get_bound("heldout", delta=delta, fixed_votes=np.eye(15)[:3])
+        own = certify(votes, y, bound=few)
         expected = clopper_pearson(own.evidence["vote_errors"], 2000, float(delta) / 3)
         assert own.risk_bound == expected
 

@@ -62,7 +62,7 @@ def test_bounds_are_not_below_their_exact_values(ulps, shape, sample, exact):
     # The divergence from equal shares of N voters.
     kl = sum((share * exact.log(share * N) for share in shares), mpf(0))
     for name in ("gibbs", "tandem"):
-        value = get_bound(name, delta=DELTA).value(statistics, q)
+        value = get_bound(name, delta=DELTA, constant="maurer").value(statistics, q)
         limit = exact.from_moments(name, r, e, kl, M, DELTA, "maurer")
         assert value >= limit
         assert value == pytest.approx(float(limit), rel=1e-10)
@@ -99,17 +99,18 @@ def test_many_weights_normalised_twice_are_the_same(n):
         assert bits(once, statistics) == once.tobytes()
 
 
-def test_tested_weights_are_normalised_like_any_other():
+def test_the_weights_of_fixed_votes_are_normalised_like_any_other():
     """The vote that is looked up is the one that was counted, to the last bit."""
     rng = np.random.default_rng(3)
     n = 5000
     y = rng.integers(2, size=30)
     votes = np.where(rng.random((30, n)) < 0.4, 1 - y[:, None], y[:, None])
     q = off_by(rng.dirichlet(np.ones(n)), 0.9 * n * 2.0**-52)
-    statistics = VoteStatistics.from_votes(votes, y, tested=[q])
-    assert abs(math.fsum(statistics.tested.weights[0]) - 1.0) <= 2.0**-52
-    assert statistics.vote_errors(q) == statistics.tested.errors[0]
-    assert statistics.vote_errors(statistics.tested.weights[0]) == statistics.tested.errors[0]
+    statistics = VoteStatistics.from_votes(votes, y, fixed_votes=[q])
+    weights, errors = statistics.fixed_votes.weights[0], statistics.fixed_votes.errors[0]
+    assert abs(math.fsum(weights) - 1.0) <= 2.0**-52
+    assert statistics.vote_errors(q) == errors
+    assert statistics.vote_errors(weights) == errors
 
 
 def test_weights_that_sum_to_one_stay_as_they_are():

@@ -37,7 +37,7 @@ def certificate_at(statistics):
     template = certify(statistics, weights=np.full(12, 1 / 12), bound="tandem")
 
     def make(name, r, e, kl, m, delta=0.05):
-        bound = get_bound(name, delta=delta)
+        bound = get_bound(name, delta=delta, constant="maurer")
         evidence = {"gibbs_risk": r, "joint_error": e, "disagreement": 2 * (r - e)}
         evidence |= {"gibbs_size": m, "joint_size": m, "disagreement_size": m}
         return replace(

@@ -21,7 +21,7 @@ from certivote.plotting import (
 INK = "#123456"
 
 FACTORIES = {
-    "plane": lambda s, ax=None: PlaneDisplay.from_certificate(certify(s), ax=ax),
+    "plane": lambda s, ax=None: PlaneDisplay.from_certificate(certify(s, bound="lacasse"), ax=ax),
     "weights": lambda s, ax=None: WeightsDisplay.from_certificate(certify(s), ax=ax),
     "optimisation": lambda s, ax=None: OptimisationDisplay.from_result(
         minimize("lacasse", s), ax=ax
@@ -61,6 +61,15 @@ def test_only_the_palette_and_the_colours_of_the_settings_are_used(draw, statist
     assert svg.count(INK) > 10
     assert "#000000" not in svg
     assert "black" not in svg
+
+
+@every_display
+def test_a_display_says_what_it_shows_in_whole_sentences(draw, statistics, ax):
+    display = draw(statistics, ax=ax)
+    for text in (display.description, display.caption):
+        assert len(text) > 20
+        assert text[0].isupper()
+        assert text.endswith(".")
 
 
 @every_display

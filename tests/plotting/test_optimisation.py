@@ -1,11 +1,13 @@
 """The course of an optimisation, as it is drawn."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
 import pytest
 
 from certivote import CBBoostClassifier, MajorityVoteClassifier, VoteStatistics, minimize
+from certivote.bounds import get_bound
 from certivote.plotting import OptimisationDisplay
 from certivote.solvers import LBFGS
 
@@ -70,6 +72,26 @@ def test_from_result_draws_all_starts(statistics, ax):
     assert display.value == result.value
 
 
+def test_the_caption_says_how_the_solver_ended(statistics, ax):
+    result = minimize("lacasse", statistics)
+    caption = OptimisationDisplay.from_result(result, ax=ax).caption
+    assert "It converged. The certificate holds in any case." in caption
+    stopped = replace(result, converged=False, message="no more time")
+    caption = OptimisationDisplay.from_result(stopped, ax=ax).caption
+    assert "It stopped: no more time. The certificate holds in any case." in caption
+
+
+def test_the_caption_says_if_a_fixed_vote_won(ax):
+    rng = np.random.default_rng(0)
+    votes = rng.random((2000, 25)) < 0.3
+    bound = get_bound("best")
+    result = minimize(bound, bound.count(votes, np.zeros(2000, dtype=bool), None))
+    np.testing.assert_array_equal(result.weights, np.full(25, 1 / 25))
+    caption = OptimisationDisplay.from_result(result, ax=ax).caption
+    assert "a vote fixed in advance was smaller, and is what is certified" in caption
+    assert "converged" not in caption
+
+
 @pytest.fixture(scope="module")
 def data():
     rng = np.random.default_rng(0)
@@ -88,7 +110,7 @@ def test_from_estimator_learns_again_with_its_bound_prior_and_solver(data, ax):
     assert min(1.0, display.value) == pytest.approx(vote.certificate_.risk_bound, abs=1e-12)
     histories = []
     for other in (solver, LBFGS()):
-        bound = vote.certificate_._bound()
+        bound = vote.certificate_.bound_object
         histories.append(minimize(bound, vote.statistics_, prior, solver=other).history)
     assert display.history.tolist() == histories[0] != histories[1]
     assert np.array_equal(vote.weights_, weights)

@@ -5,75 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from certivote.bounds import get_bound, list_moment_bounds
+from certivote.bounds import get_bound
 from certivote.plotting import PlaneDisplay
+from reference import MOMENT_BOUNDS, REFERENCES, observed
 
-every_bound = pytest.mark.parametrize("name", list_moment_bounds())
+every_bound = pytest.mark.parametrize("name", MOMENT_BOUNDS)
 
 
 def oracle(name, e, d):
-    """2r, 4e, the C-bound or Cantelli's at the best μ of a grid, for votes that can exist."""
-    r = e + d / 2
-    if name == "gibbs":
-        return 2 * r
-    if name in ("tandem", "dis"):
-        return 4 * e
-    if name == "bennett":
-        grid = [0.5 - 2 ** (-k / 8) for k in range(25)]
-        return np.min([(e - 2 * mu * r + mu**2) / (0.5 - mu) ** 2 for mu in grid], axis=0)
-    if name in ("mcallester", "seeger", "lacasse", "cantelli", "splitkl"):
-        spread = np.where(r < 0.5, 1 - 2 * d, 1.0)
-        return np.where(r < 0.5, 1 - (1 - 2 * r) ** 2 / spread, 1.0)
-    raise AssertionError(f"the oracle of the bound {name!r} is not here: add it")
-
-
-def theory(name, r_S, e_S, kl, m, exact):
-    """What THEORY.md's statements at δ = 0.05 allow, as a predicate of (e, d)."""
-    d_S, c2 = 2 * (r_S - e_S), 2 * math.sqrt(m)
-    if name == "gibbs":
-        largest_r = exact.kl_upper(r_S, (kl + math.log(c2 / 0.05)) / m)
-        return lambda e, d: e + d / 2 <= largest_r
-    if name == "tandem":
-        largest_e = exact.kl_upper(e_S, (2 * kl + math.log(c2 / 0.05)) / m)
-        return lambda e, d: e <= largest_e
-    if name == "lacasse":
-        radius = (2 * kl + math.log((c2 + m) / 0.05)) / m
-
-        def in_ball(e, d):
-            pairs = ((e_S, e), (d_S, d), (1 - e_S - d_S, 1 - e - d))
-            return sum(a * math.log(a / b) for a, b in pairs if a > 0) <= radius
-
-        return in_ball
-    if name == "bennett":
-        psi = (2 * kl + math.log(4 * c2 / 0.05)) / m
-        largest_e, largest_d = exact.kl_upper(e_S, psi), exact.kl_upper(d_S, psi)
-        limits = exact.bennett_losses(e_S, d_S, kl, m, c2, 0.05)
-        return lambda e, d: (
-            e <= largest_e
-            and d <= largest_d
-            and all(e - mu * (2 * e + d) + mu**2 <= limit for mu, limit in limits.items())
-        )
-    if name == "splitkl":
-        psi = (2 * kl + math.log(3 * c2 / 0.05)) / m
-        both, some = exact.kl_upper(e_S, psi), exact.kl_upper(e_S + d_S, psi)
-        one = exact.kl_lower(d_S, psi)
-        return lambda e, d: e <= both and e + d <= some and d >= one
-    psi_r, psi_d = ((copies * kl + math.log(2 * c2 / 0.05)) / m for copies in (1, 2))
-    if name == "cantelli":
-        largest_e = exact.kl_upper(e_S, psi_d)
-        low, high = exact.kl_lower(r_S, psi_r), exact.kl_upper(r_S, psi_r)
-        return lambda e, d: e <= largest_e and low <= e + d / 2 <= high
-    if name in ("seeger", "dis"):
-        largest_r, smallest_d = exact.kl_upper(r_S, psi_r), exact.kl_lower(d_S, psi_d)
-    elif name == "mcallester":
-        largest_r, smallest_d = r_S + math.sqrt(psi_r / 2), d_S - math.sqrt(psi_d / 2)
-    else:
-        raise AssertionError(f"the region of the bound {name!r} is not here: add it")
-    return lambda e, d: e + d / 2 <= largest_r and d >= smallest_d
-
-
-# cantelli does not use that e ≤ r, and bennett uses one of its statements at a time.
-COVERING = ("cantelli", "bennett")
+    return REFERENCES[name].oracle(e + d / 2, e)
 
 
 def random_evidences(seed, count):
@@ -108,7 +48,7 @@ EVIDENCES = [*random_evidences(0, count=15), *CORNERS]
 
 @every_bound
 def test_the_certificate_is_the_worst_oracle_bound_of_its_region(name, certificate_at):
-    bound, rng = get_bound(name), np.random.default_rng(1)
+    bound, rng = get_bound(name, constant="maurer"), np.random.default_rng(1)
     seen = 0
     for r, e, kl, m in EVIDENCES:
         certificate = certificate_at(name, r, e, kl, m)
@@ -121,13 +61,13 @@ def test_the_certificate_is_the_worst_oracle_bound_of_its_region(name, certifica
 
 
 @every_bound
-def test_the_region_is_that_of_the_theory(name, certificate_at, exact):
-    bound, rng = get_bound(name), np.random.default_rng(2)
+def test_the_region_is_that_of_the_theory(name, certificate_at):
+    bound, rng = get_bound(name, constant="maurer"), np.random.default_rng(2)
     verdicts = []
     for r, e, kl, m in random_evidences(3, count=15):
         evidence = certificate_at(name, r, e, kl, m).evidence
         x, y = (values[:60] for values in points_near(rng, e, 2 * (r - e)))
-        allowed = theory(name, r, e, kl, m, exact)
+        allowed = REFERENCES[name].region(observed(r, e, kl, m))
         excess = bound.confidence_region(evidence, kl)(x, y)
         for e_true, d_true, outside in zip(x, y, excess, strict=True):
             if abs(outside) > 1e-9:
@@ -141,21 +81,28 @@ def test_the_region_is_that_of_the_theory(name, certificate_at, exact):
 def test_what_is_observed_is_inside(name, certificate_at):
     for r, e, kl, m in EVIDENCES:
         evidence = certificate_at(name, r, e, kl, m).evidence
-        assert get_bound(name).confidence_region(evidence, kl)(e, 2 * (r - e)) <= 0
+        assert (
+            get_bound(name, constant="maurer").confidence_region(evidence, kl)(e, 2 * (r - e)) <= 0
+        )
 
 
 @every_bound
 def test_points_broadcast(name, certificate_at):
     evidence = certificate_at(name, 0.1, 0.04, 1.0, 500).evidence
     e, d = np.linspace(0.01, 0.2, 4), np.linspace(0.05, 0.2, 3)[:, None]
-    table = get_bound(name).confidence_region(evidence, 1.0)(e, d)
+    table = get_bound(name, constant="maurer").confidence_region(evidence, 1.0)(e, d)
     assert table.shape == (3, 4)
-    assert table[2, 1] == get_bound(name).confidence_region(evidence, 1.0)(e[1], d[2, 0])
+    assert table[2, 1] == get_bound(name, constant="maurer").confidence_region(evidence, 1.0)(
+        e[1], d[2, 0]
+    )
 
 
 @every_bound
 def test_impossible_evidence_is_refused(name, certificate_at):
-    bound, evidence = get_bound(name), certificate_at(name, 0.1, 0.04, 1.0, 500).evidence
+    bound, evidence = (
+        get_bound(name, constant="maurer"),
+        certificate_at(name, 0.1, 0.04, 1.0, 500).evidence,
+    )
     with pytest.raises(ValueError, match="gibbs_risk"):
         bound.confidence_region({**evidence, "gibbs_risk": 0.2}, 1.0)
     with pytest.raises(ValueError, match="kl"):
@@ -164,7 +111,7 @@ def test_impossible_evidence_is_refused(name, certificate_at):
 
 @every_bound
 def test_the_drawn_region_ends_where_the_true_one_does(name, certificate_at, ax):
-    bound = get_bound(name)
+    bound = get_bound(name, constant="maurer")
     for r, e, kl, m in [*random_evidences(4, count=8), (0.0, 0.0, 0.0, 100), (0.5, 0.25, 0.0, 50)]:
         certificate = certificate_at(name, r, e, kl, m)
         d, first, last = PlaneDisplay.from_certificate(certificate, ax=ax).region
@@ -182,7 +129,7 @@ def test_the_drawn_region_ends_where_the_true_one_does(name, certificate_at, ax)
 
 @every_bound
 def test_the_worst_point_is_in_the_region_and_as_bad_as_the_certificate(name, certificate_at, ax):
-    bound = get_bound(name)
+    bound = get_bound(name, constant="maurer")
     vacuous = 0
     for r, e, kl, m in EVIDENCES[::2]:
         certificate = certificate_at(name, r, e, kl, m)
@@ -191,7 +138,7 @@ def test_the_worst_point_is_in_the_region_and_as_bad_as_the_certificate(name, ce
         assert bound.confidence_region(certificate.evidence, kl)(x, y) <= 1e-12
         assert 0 <= y <= 2 * (math.sqrt(x) - x) + 1e-9
         worst = min(1.0, float(oracle(name, x, y)))
-        if name in COVERING:
+        if REFERENCES[name].covers_more:
             assert worst <= certificate.risk_bound + 1e-7
         else:
             assert worst == pytest.approx(certificate.risk_bound, abs=1e-7)

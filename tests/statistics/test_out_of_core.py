@@ -305,14 +305,14 @@ def test_a_checkpoint_comes_back_as_it_was(tmp_path, keep_rows):
     assert os.listdir(tmp_path) == ["so far.npz"]
 
 
-def test_a_checkpoint_has_the_votes_that_were_tested(tmp_path):
+def test_a_checkpoint_has_the_errors_of_fixed_votes(tmp_path):
     rng = np.random.default_rng(0)
     votes, y = rng.integers(3, size=(50, 3)), rng.integers(3, size=50)
     weights = np.array([[0.5, 0.3, 0.2], [0.0, 1.0, 0.0]])
-    VoteStatistics.from_votes(votes, y, tested=weights).save(tmp_path / "tested.npz")
-    loaded = VoteStatistics.load(tmp_path / "tested.npz")
+    VoteStatistics.from_votes(votes, y, fixed_votes=weights).save(tmp_path / "fixed.npz")
+    loaded = VoteStatistics.load(tmp_path / "fixed.npz")
     assert loaded.vote_errors(weights[1]) == np.count_nonzero(votes[:, 1] != y)
-    assert "vote errors" in loaded.offers
+    assert "fixed votes" in loaded.offers
 
 
 def test_a_checkpoint_is_the_old_or_the_new_one(tmp_path, monkeypatch):
@@ -403,15 +403,15 @@ def test_counting_goes_on_from_a_checkpoint(tmp_path):
 
 
 @pytest.mark.parametrize("errors", [[-1], [41], [5, 5], [2.0]])
-def test_errors_of_tested_votes_that_cannot_be(tmp_path, errors):
+def test_errors_of_fixed_votes_that_cannot_be(tmp_path, errors):
     rng = np.random.default_rng(0)
     votes, y = rng.integers(2, size=(40, 3)), rng.integers(2, size=40)
-    statistics = VoteStatistics.from_votes(votes, y, tested=[[0.2, 0.3, 0.5]])
+    statistics = VoteStatistics.from_votes(votes, y, fixed_votes=[[0.2, 0.3, 0.5]])
     statistics.save(tmp_path / "honest.npz")
     assert VoteStatistics.load(tmp_path / "honest.npz").vote_errors([0.2, 0.3, 0.5]) >= 0
-    statistics.tested = replace(statistics.tested, errors=np.array(errors))
+    statistics.fixed_votes = replace(statistics.fixed_votes, errors=np.array(errors))
     statistics.save(tmp_path / "forged.npz")
-    with pytest.raises(ValueError, match=r"tested.errors must be"):
+    with pytest.raises(ValueError, match=r"(errors of fixed votes|tested_errors) must be"):
         VoteStatistics.load(tmp_path / "forged.npz")
 
 

@@ -206,7 +206,7 @@ def test_a_pipe_is_no_file(tmp_path):
 def test_spoiled_files_are_refused_or_harmless(seed, tmp_path):
     rng = np.random.default_rng(seed)
     votes, y = rng.integers(2, size=(40, 5)), rng.integers(2, size=40)
-    statistics = VoteStatistics.from_votes(votes, y, keep_rows=seed % 2 > 0, tested=np.eye(5))
+    statistics = VoteStatistics.from_votes(votes, y, keep_rows=seed % 2 > 0, fixed_votes=np.eye(5))
     if seed % 4 > 1:
         statistics = statistics.with_unlabelled(UnlabelledStatistics.from_votes(votes))
     path = tmp_path / "statistics.npz"
@@ -234,13 +234,15 @@ def test_spoiled_files_are_refused_or_harmless(seed, tmp_path):
     assert refused > 100
 
 
-# --- errors of tested votes ---
+# --- errors of fixed votes ---
 
 
 def loaded_with(path, votes, y, weights, keep_rows, errors=None):
-    """Save the statistics of votes, with other errors of the tested one if given, and load them."""
-    statistics = VoteStatistics.from_votes(votes, y, keep_rows=keep_rows, tested=[weights])
-    arrays = statistics._arrays()
+    """Save the statistics of votes, with other errors of the fixed one if given, and load them."""
+    statistics = VoteStatistics.from_votes(votes, y, keep_rows=keep_rows, fixed_votes=[weights])
+    statistics.save(path)
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files if name != "sha256"}
     if errors is not None:
         arrays["tested_errors"] = np.array([errors])
     return VoteStatistics.load(forge(path, **arrays))
@@ -265,7 +267,7 @@ def test_what_votes_gave_is_never_refused(tmp_path_factory, drawn, keep_rows):
     votes, y, weights = drawn
     path = tmp_path_factory.getbasetemp() / "property.npz"
     loaded = loaded_with(path, votes, y, weights, keep_rows)
-    assert loaded.tested.errors.shape == (1,)
+    assert loaded.fixed_votes.errors.shape == (1,)
 
 
 def test_what_many_votes_gave_is_never_refused(tmp_path):
@@ -285,9 +287,9 @@ def test_errors_of_a_voter_that_decides_alone(keep_rows, tmp_path):
     votes, y = rng.integers(3, size=(200, 3)), rng.integers(3, size=200)
     weights, path = [0.2, 0.2, 0.6], tmp_path / "alone.npz"
     errors = np.count_nonzero(votes[:, 2] != y)
-    assert loaded_with(path, votes, y, weights, keep_rows).tested.errors.tolist() == [errors]
+    assert loaded_with(path, votes, y, weights, keep_rows).fixed_votes.errors.tolist() == [errors]
     for forged in (0, errors - 1, errors + 1, 200):
-        with pytest.raises(ValueError, match="tested errors must be possible"):
+        with pytest.raises(ValueError, match="errors of fixed votes must be possible"):
             loaded_with(path, votes, y, weights, keep_rows, forged)
 
 
@@ -298,9 +300,9 @@ def test_errors_that_no_votes_could_have_made(keep_rows, tmp_path):
     votes = np.repeat((np.arange(200) < 50).astype(int)[:, None], 4, axis=1)
     path = tmp_path / "agreed.npz"
     loaded = loaded_with(path, votes, y, [0.25] * 4, keep_rows)
-    assert loaded.tested.errors.tolist() == [50]
+    assert loaded.fixed_votes.errors.tolist() == [50]
     for forged in (-1, 0, 49, 51, 200, 201):
-        with pytest.raises(ValueError, match="tested errors must be possible"):
+        with pytest.raises(ValueError, match="errors of fixed votes must be possible"):
             loaded_with(path, votes, y, [0.25] * 4, keep_rows, forged)
 
 

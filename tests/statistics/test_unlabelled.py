@@ -10,11 +10,12 @@ from hypothesis.extra.numpy import arrays
 from matplotlib.figure import Figure
 
 from certivote import Certificate, CertificateError, UnlabelledStatistics, VoteStatistics, certify
-from certivote.bounds import get_bound, list_bounds, list_moment_bounds
+from certivote.bounds import BestBound, get_bound
 from certivote.plotting import PlaneDisplay
 from certivote.report import report
+from reference import MOMENT_BOUNDS, REFERENCES, observed
 
-USERS = ("mcallester", "seeger", "dis")
+USERS = [name for name in REFERENCES if REFERENCES[name].uses_unlabelled]
 
 
 def sample(m, n=6, seed=0):
@@ -146,7 +147,7 @@ def test_the_disagreement_is_that_of_all_examples():
     for j in range(6):
         step = np.zeros(6)
         step[j] = 1e-6
-        above, below = (joined._moments(WEIGHTS + s * step).disagreement for s in (1, -1))
+        above, below = (joined.moments_at(WEIGHTS + s * step).disagreement for s in (1, -1))
         slope = (above - below) / 2e-6
         assert moments.disagreement_gradient[j] == pytest.approx(slope, rel=1e-8)
 
@@ -178,23 +179,16 @@ def test_a_file_keeps_the_unlabelled_counts(tmp_path):
 
 @pytest.mark.parametrize("constant", ["maurer", "exact"])
 @pytest.mark.parametrize("name", USERS)
-def test_value_and_gradient(name, constant, exact):
+def test_value_and_gradient(name, constant):
     """The formulas with d and its size from all examples, in 50 digits; finite differences."""
     joined = joined_statistics()
     bound, prior = get_bound(name, constant=constant), np.full(6, 1 / 6)
     moments = joined.moments(WEIGHTS)
     value, gradient = bound.value_and_gradient(joined, WEIGHTS)
     kl = float(WEIGHTS @ np.log(6 * WEIGHTS))
-    psi = {}
-    for copies, m in ((1, 600), (2, 20_600)):
-        c2 = 2 * exact.sqrt(m) if constant == "maurer" else exact.xi(m)
-        psi[m] = (copies * exact.mpf(kl) + exact.log(2 * c2 / exact.mpf(0.05))) / m
-    r, d = exact.mpf(moments.gibbs_risk), exact.mpf(moments.disagreement)
-    if name == "mcallester":
-        r, d = r + exact.sqrt(psi[600] / 2), d - exact.sqrt(psi[20_600] / 2)
-    else:
-        r, d = exact.kl_upper(r, psi[600]), exact.kl_lower(d, psi[20_600])
-    expected = 4 * r - 2 * d if name == "dis" else 1 - (1 - 2 * r) ** 2 / (1 - 2 * d)
+    r, e, d = moments.gibbs_risk, moments.joint_error, moments.disagreement
+    seen = observed(r, e, kl, 600, 0.05, constant, d=d, disagreement_size=20_600)
+    expected = REFERENCES[name].value(seen)
     assert expected - 1e-14 <= value <= expected + 1e-11
     direction = np.array([1, -1, 0.5, -0.5, 0.25, -0.25]) * 1e-2
     h = 1e-3
@@ -205,7 +199,7 @@ def test_value_and_gradient(name, constant, exact):
     assert gradient @ direction == pytest.approx(slope, rel=1e-5)
 
 
-@pytest.mark.parametrize("name", list_moment_bounds())
+@pytest.mark.parametrize("name", MOMENT_BOUNDS)
 def test_bounds_that_need_one_sample_refuse_two(name):
     joined = joined_statistics()
     bound = get_bound(name)
@@ -219,12 +213,6 @@ def test_bounds_that_need_one_sample_refuse_two(name):
     elif name not in USERS:  # those that look at r and e only
         alone = bound.value(VoteStatistics.from_votes(VOTES, Y), WEIGHTS)
         assert bound.value(joined, WEIGHTS) == alone
-
-
-def test_which_bounds_need_one_sample():
-    needing = {name for name in list_moment_bounds() if "joint" in get_bound(name).needs}
-    assert needing == {"lacasse", "splitkl", "bennett"}
-    assert {name for name in list_bounds() if get_bound(name).uses_unlabelled} == set(USERS)
 
 
 # --- certificates ---
@@ -258,7 +246,7 @@ def test_verify_wants_the_unlabelled_votes_that_were_used():
         certificate.verify(VOTES, Y)
     with pytest.raises(ValueError, match="votes and y or statistics too"):
         certificate.verify(unlabelled=MORE)
-    with pytest.raises(CertificateError, match="counts"):
+    with pytest.raises(CertificateError, match="unlabelled_samples is claimed to be 20000"):
         certificate.verify(VOTES, Y, unlabelled=MORE[:-1])
     changed = MORE.copy()
     changed[0, 0] = 1 - changed[0, 0]
@@ -287,10 +275,41 @@ def test_forged_sizes_are_refused(change, words):
         Certificate.from_dict(fields)
 
 
-@pytest.mark.parametrize("name", [name for name in list_bounds() if name not in USERS])
-def test_certify_refuses_what_a_bound_would_not_use(name):
-    with pytest.raises(ValueError, match=f"mcallester, seeger, dis.*got '{name}'"):
-        certify(VOTES, Y, bound=name, unlabelled=MORE)
+BEST_OF_ROWS = BestBound(shares=(("heldout", 0.9), ("dirichlet", 0.1)))
+
+
+@pytest.mark.parametrize(
+    "bound", [*(name for name in REFERENCES if name not in [*USERS, "best"]), BEST_OF_ROWS], ids=str
+)
+def test_certify_refuses_what_a_bound_would_not_use(bound):
+    name = get_bound(bound).name
+    with pytest.raises(ValueError, match=f"{', '.join(USERS)}.*got '{name}'"):
+        certify(VOTES, Y, bound=bound, unlabelled=MORE)
+
+
+@pytest.mark.parametrize("prior", [None, WEIGHTS])
+def test_the_default_takes_a_member_that_uses_them(prior, tmp_path):
+    """Whichever member wins: the test of the prior vote looks at labelled examples only."""
+    certificate = certify(VOTES, Y, unlabelled=MORE, prior=prior)
+    assert certificate.bound == "best"
+    assert certificate.bound_parameters["shares"] == [["heldout", 0.9], ["seeger", 0.1]]
+    assert certificate.provenance["unlabelled_samples"] == 20_000
+    assert certificate.evidence["winner"] == "heldout"
+    certificate.to_json(tmp_path / "c.json")
+    again = Certificate.from_json(tmp_path / "c.json")
+    again.verify()
+    again.verify(VOTES, Y, unlabelled=MORE)
+    with pytest.raises(CertificateError, match="unlabelled_samples is claimed to be 20000"):
+        again.verify(VOTES, Y, unlabelled=MORE[:-1])
+    fields = json.loads(certificate.to_json())
+    for size in (599, 20_600):
+        changed = fields | {"evidence": fields["evidence"] | {"vote_size": size}}
+        with pytest.raises(CertificateError, match="vote_size"):
+            Certificate.from_dict(changed)
+    learned = certify(VOTES, Y, unlabelled=MORE, weights=WEIGHTS)
+    assert learned.evidence["winner"] == "seeger"
+    assert learned.evidence["disagreement_size"] == 20_600
+    learned.verify(VOTES, Y, unlabelled=MORE)
 
 
 @pytest.mark.parametrize("where", ["votes", "y", "unlabelled", "together"])

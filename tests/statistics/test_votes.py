@@ -431,7 +431,7 @@ def test_rows_are_needed_and_said_to_be():
         "moments",
         "joint",
         "rows",
-        "vote errors",
+        "fixed votes",
     }
     for method in (statistics.erring_weight, statistics.vote_errors):
         with pytest.raises(ValueError, match="keep_rows=True"):

@@ -13,13 +13,13 @@ def validity_table():
 
     The table is that of docs/validity.md. A line is added to the file that is named in
     CERTIVOTE_VALIDITY_TABLE, and nothing is done without one: ``make validity`` names one, and
-    writes the page from it by tests/validity/table.py.
+    writes the page from it by docs/build/validity.py.
 
     bound : str
         The row: the name of a bound, and what else is claimed; "pipeline" for whole fits, which
         have a table of their own.
     world : str
-        The column: one of WORLDS of tests/validity/table.py, which describes it. For "pipeline",
+        The column: one of WORLDS of docs/build/validity.py, which describes it. For "pipeline",
         what was fitted, in words.
     delta : float
         How often a failure is allowed.

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
@@ -20,6 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 from certivote import CBBoostClassifier, MajorityVoteClassifier
 from certivote.bounds import clopper_pearson, get_bound
 from certivote.voters import PredictionTable
+
+from .judge import holds
 
 pytestmark = [
     pytest.mark.slow,
@@ -30,11 +31,6 @@ pytestmark = [
 DELTA = 0.05  # the default of all that is fitted here
 SIZE = 6000
 FITS = 400
-
-
-def holds(violations, draws, delta):
-    """Whether that many violations are compatible with a probability of at most delta."""
-    return binomtest(int(violations), int(draws), delta, alternative="greater").pvalue >= 1e-4
 
 
 # --- populations ---
@@ -155,7 +151,7 @@ def certified_anew(population, rng):
 BEST = get_bound("best", shares=(("heldout", 0.9), ("lacasse", 0.1)))
 WORLDS = {
     "trees, weights fixed": World(noisy, fitted(200, bound="heldout")),
-    "trees, weights learned": World(noisy, fitted(300)),
+    "trees, weights learned": World(noisy, fitted(300, bound="lacasse")),
     "trees, the best of two bounds": World(noisy, fitted(200, bound=BEST)),
     "features that repeat, ties": World(discrete, fitted(80, bound="heldout", n_voters=2)),
     "400 labels by Zipf's law": World(

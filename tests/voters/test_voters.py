@@ -24,59 +24,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from certivote.labels import codes_of
 from certivote.voters import (
+    EstimatorGroup,
     PredictionTable,
     Stump,
     Stumps,
     Voters,
     fit_voters,
     frozen_parts,
+    inner_estimator,
     is_frozen,
 )
-from certivote.voters.estimators import EstimatorGroup, unpack
-
-# --- codes_of ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("labels", "classes", "expected"),
-    [
-        ([3, 9, 7, 3], [3, 7, 9], [0, 2, 1, 0]),
-        ([0, 5, 10, 8, -4], [3, 7, 9], [-1] * 5),
-        (["b", "a", "z", ""], ["a", "b"], [1, 0, -1, -1]),
-        (["longer", "a"], ["a", "b"], [-1, 0]),
-        ([True, False], [False, True], [1, 0]),
-        ([1.0, 2.5, np.nan], [1, 2], [0, -1, -1]),
-        ([-1, 1, 0], [-1, 1], [0, 1, -1]),
-        ([7], [7], [0]),
-        ([8], [7], [-1]),
-        (np.array(["b", "c"], dtype=object), ["a", "b"], [1, -1]),
-        (["b", "c"], np.array(["a", "b"], dtype=object), [1, -1]),
-        ([], [1, 2], []),
-    ],
-    ids=str,
-)
-def test_codes(labels, classes, expected):
-    assert codes_of(np.asarray(labels), np.asarray(classes)).tolist() == expected
-
-
-def test_codes_against_a_dictionary():
-    rng = np.random.default_rng(0)
-    classes = np.unique(rng.integers(-50, 50, size=30))
-    labels = rng.integers(-60, 60, size=1000)
-    index = {label: code for code, label in enumerate(classes.tolist())}
-    expected = [index.get(label, -1) for label in labels.tolist()]
-    assert codes_of(labels, classes).tolist() == expected
-
-
-@pytest.mark.parametrize("labels", [np.array([1, 2]), np.array([0.5])])
-def test_codes_of_another_kind(labels):
-    words = np.array(["a", "b"])
-    for first, second in ((labels, words), (words, labels)):
-        with pytest.raises(ValueError, match="labels"):
-            codes_of(first, second)
-
+from certivote.voters.ensembles import unpack
 
 # --- Voters --------------------------------------------------------------------------------------
 
@@ -292,6 +251,34 @@ def test_unpack_through_searches_and_pipelines(data):
     outer, inner = nested[0], search.best_estimator_
     prepared = inner[0].transform(outer.transform(X_new))
     assert np.array_equal(classes[votes], np.stack(encoded(inner[1], prepared), axis=1))
+
+
+def test_the_inner_estimator_is_behind_pipelines_searches_and_freezers(data):
+    X, y, *_ = data
+    bagging = BaggingClassifier(n_estimators=2, random_state=0)
+    search = GridSearchCV(make_pipeline(StandardScaler(), bagging), {}, cv=2)
+    assert inner_estimator(search) is search  # it has found nothing yet
+    search.fit(X, y)
+    best = search.best_estimator_[-1]
+    for voters in (search, FrozenEstimator(search), make_pipeline(FrozenEstimator(search))):
+        assert inner_estimator(voters) is best
+    table = PredictionTable()
+    pair = [FrozenEstimator(best)] * 2
+    assert inner_estimator(table) is table
+    assert inner_estimator(pair) is pair
+    assert inner_estimator("trees") == "trees"
+
+
+def test_a_pipeline_in_a_pipeline_may_be_frozen(data):
+    X, y, X_new, _ = data
+    model = GaussianNB()
+    nested = make_pipeline(make_pipeline(FrozenEstimator(model)))
+    with pytest.raises(NotFittedError, match="voters is frozen but not fitted"):
+        fit_voters(nested, X, y)
+    model.fit(X, y)
+    voters = fit_voters(nested, X, y)
+    classes = np.array([3, 7, 9])
+    assert np.array_equal(classes[voters.votes(X_new, classes).codes[:, 0]], model.predict(X_new))
 
 
 def test_unpack_refuses(data):

@@ -10,28 +10,14 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\
 def printable(text: str) -> str:
     r"""Return one line of text with visible escapes for what could steer a terminal.
 
-    Parameters
-    ----------
-    text : str
-        Anything, such as a name from a file.
-
-    Returns
-    -------
-    str
-        The text, in which an escape character, for one, stands as the four characters ``\x1b``.
-        A line break is escaped too: a name must not pass for a line of its own.
+    An escape character, for one, becomes the four characters ``\x1b``. A line break is escaped too:
+    a name must not pass for a line of its own.
     """
     return _UNPRINTABLE.sub(lambda found: ascii(found.group())[1:-1], text)
 
 
 def printable_lines(text: str) -> str:
-    """Return text of several lines, each as `printable` returns it.
-
-    Parameters
-    ----------
-    text : str
-        Lines that are separated by newlines.
-    """
+    """Return text of several lines, each as `printable` returns it."""
     return "\n".join(map(printable, text.split("\n")))
 
 

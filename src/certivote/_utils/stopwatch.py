@@ -13,13 +13,7 @@ class Stopwatch:
         self._last = time.perf_counter()
 
     def lap(self, stage: str) -> None:
-        """Give the time since the last lap to a stage.
-
-        Parameters
-        ----------
-        stage : str
-            Its name.
-        """
+        """Give the time since the last lap to a stage."""
         now = time.perf_counter()
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
         self._last = now

@@ -1,12 +1,12 @@
 """One BLAS thread around small products: a second one costs more than it brings, and may wait."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from threading import Lock
 
+import joblib
 from threadpoolctl import ThreadpoolController
 
 _limited = Lock()
@@ -49,6 +49,4 @@ def one_core() -> Iterator[None]:
 def available_cores() -> int:
     """Return the number of cores that the calling thread may use."""
     limit = _cores.get()
-    if limit is not None:
-        return limit
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return int(joblib.cpu_count()) if limit is None else limit

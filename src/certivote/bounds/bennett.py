@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from ..divergences import kl_inverse_upper_with_derivatives
 from ..statistics import Moments
-from .base import Evaluation, MomentBound, Plane, combine, statement
+from .evaluation import Evaluation, Plane, combine, estimate
+from .moment import MomentBound
 
 __all__ = ["BennettBound"]
 
@@ -46,8 +47,8 @@ class BennettBound(MomentBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"maurer", "exact"}, default="maurer"
-        The constant c₂: the published 2√m, or the smaller ξ(m).
+    constant : {"exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
 
     References
     ----------
@@ -60,7 +61,7 @@ class BennettBound(MomentBound):
     >>> from certivote import format_up
     >>> from certivote.bounds import BennettBound
     >>> format_up(BennettBound().from_moments(0.1, joint_error=0.04, kl=2.0, n_samples=1000))
-    '0.3603'
+    '0.3594'
     """
 
     name = "bennett"
@@ -72,11 +73,11 @@ class BennettBound(MomentBound):
     def _variance_terms(self, moments: Moments, kl: float) -> tuple[Evaluation, Evaluation]:
         """Return kl⁺(e_S) and kl⁺(d_S)."""
         m = moments.joint_size
-        psi = self._radius(2, kl, m, share=_VARIANCE_SHARE)
+        psi = self.radius(2, kl, m, share=_VARIANCE_SHARE)
         e = kl_inverse_upper_with_derivatives(moments.joint_error, psi)
         # As a difference, d_S may be 0 by rounding only: there its derivative must not be infinite.
         d = kl_inverse_upper_with_derivatives(max(moments.disagreement, _EPS), psi)
-        return statement(e, 2, m, "joint_error"), statement(d, 2, m, "disagreement")
+        return estimate(e, 2, m, "joint_error"), estimate(d, 2, m, "disagreement")
 
     def _losses(self, moments: Moments, kl: float) -> NDArray[np.float64]:
         """Return the bound on the loss for each μ (rows) and γ (columns) of the grid."""
@@ -88,9 +89,12 @@ class BennettBound(MomentBound):
         losses += np.outer(_RANGE, cost / _STEPS)
         return losses
 
-    def _evaluate(self, moments: Moments, kl: float) -> Evaluation:
+    def evaluate_moments(self, moments: Moments, kl: float) -> Evaluation:
+        """Return the value, not yet rounded, and its partial derivatives."""
         values = _SCALES[:, None] ** 2 * self._losses(moments, kl)
         i, j = np.unravel_index(int(values.argmin()), values.shape)
+        if values[i, j] <= 0.0:  # no vote has such moments: the statements have failed
+            return Evaluation(1.0)
         mu, width, step = float(_MU[i]), float(_RANGE[i]), float(_STEPS[j])
         scale = float(_SCALES[i]) ** 2
         own = Evaluation(0.0, 0.0, 1.0 - 2.0 * mu, -mu, 2.0 * width / (step * moments.joint_size))
@@ -103,7 +107,8 @@ class BennettBound(MomentBound):
             (in_variance * mu * mu, d),
         )
 
-    def _excess(self, moments: Moments, kl: float) -> Plane:
+    def excess(self, moments: Moments, kl: float) -> Plane:
+        """Return where the statements say that the true (e, d) is."""
         largest_e, largest_d = (term.value for term in self._variance_terms(moments, kl))
         largest_losses = self._losses(moments, kl).min(axis=1)
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,9 +10,11 @@ from scipy.special import betaincc, rel_entr
 
 from .._utils.validation import check_count, check_delta, check_distribution, check_distributions
 from ..divergences import kl_inverse_upper
-from ..statistics import VoteStatistics
+from ..statistics import Statistics
 from ..voting import is_row
-from .base import Bound, round_up
+from .base import Bound
+from .evaluation import round_up
+from .evidence import DELTA, Figure, Setting
 
 __all__ = ["HeldoutBound", "clopper_pearson", "improbable"]
 
@@ -72,15 +74,6 @@ def improbable(
     """Return whether at most k errors in m trials at rate x have a probability of at most δ.
 
     It is False where rounding leaves a doubt, and for k ≥ m. k need not be whole.
-
-    Parameters
-    ----------
-    errors, n_samples : array-like
-        k and m.
-    x : float
-        The probability of an error.
-    delta : float
-        What the probability is compared with.
     """
     k, m = np.asarray(errors, dtype=np.float64), np.asarray(n_samples, dtype=np.float64)
     if delta < _SMALLEST_TAIL:
@@ -110,7 +103,7 @@ class HeldoutBound(Bound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    candidates : array-like of shape (M, n), default=None
+    fixed_votes : array-like of shape (M, n), default=None
         The weights of the votes of which the best is certified, fixed without looking at the
         sample; if None, the prior is the only one.
 
@@ -133,48 +126,57 @@ class HeldoutBound(Bound):
     name = "heldout"
     formula = "Beta⁻¹(1−δ/M; k+1, m−k)"
     reference = "Clopper & Pearson, Biometrika 1934; Langford, JMLR 2005"
-    needs = frozenset({"vote errors"})
+    needs = frozenset({"fixed votes"})
+    settings: ClassVar[Mapping[str, Setting]] = {
+        "delta": DELTA,
+        "fixed_votes": Setting("Fixed votes", "those that were fixed in advance, by their weights"),
+    }
+    figures: ClassVar[Mapping[str, Figure]] = {
+        "vote_errors": Figure(
+            "Errors of the vote",
+            "on how many of the examples its prediction was wrong, at most",
+            "vote errors",
+            or_fewer=True,
+        ),
+        "vote_size": Figure("Examples tested", "all of them", is_size=True),
+    }
     weights_assumption = (
         "The weights were fixed without looking at the certification examples: they are the prior, "
-        "or one of the candidates."
+        "or one of the votes fixed in advance."
     )
 
-    def __init__(self, delta: float = 0.05, candidates: ArrayLike | None = None) -> None:
-        self.delta = delta
-        self.candidates = candidates
+    def __init__(self, delta: float = 0.05, fixed_votes: ArrayLike | None = None) -> None:
+        super().__init__(delta)
+        self.fixed_votes = fixed_votes
 
-    def _check_parameters(self) -> None:
-        check_delta(self.delta)
-        if self.candidates is not None and np.ndim(self.candidates) != 2:
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_parameters()
+        if self.fixed_votes is not None and np.ndim(self.fixed_votes) != 2:
             raise ValueError(
-                "candidates must be a table with one row of weights per vote, got "
-                f"{np.ndim(self.candidates)} dimension(s)."
+                "fixed_votes must be a table with one row of weights per vote, got "
+                f"{np.ndim(self.fixed_votes)} dimension(s)."
             )
 
     def members(self) -> tuple[Bound, ...]:
         """Return none: there is nothing to descend."""
         return ()
 
-    def _candidates(self, p: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        return [p] if self.candidates is None else list(self._table(p))
+    def fixed_weights(self, p: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Return the weights of the votes fixed in advance."""
+        return [p] if self.fixed_votes is None else list(self._table(p))
 
     def _table(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weights of the votes fixed in advance, one row for each."""
-        if self.candidates is None:
+        if self.fixed_votes is None:
             return p[None, :]
-        return check_distributions("candidates", self.candidates, p.size)
+        return check_distributions("fixed_votes", self.fixed_votes, p.size)
 
     def check_weights(self, weights: NDArray[np.float64], prior: NDArray[np.float64]) -> None:
-        """Refuse weights that are none of the votes fixed in advance.
-
-        Parameters
-        ----------
-        weights, prior : ndarray of shape (n,)
-            Two distributions on the voters.
-        """
+        """Refuse weights that are none of the votes fixed in advance."""
         if not is_row(weights, self._table(prior)):
             raise ValueError(
-                "weights must be the prior, or one of the candidates, for the bound 'heldout': it "
+                "weights must be the prior, or one of the fixed votes, for the bound 'heldout': it "
                 "holds for a vote that was fixed without looking at these examples. If these "
                 "weights were, pass them as prior too; if they were learned from these examples, "
                 "use another bound."
@@ -183,24 +185,19 @@ class HeldoutBound(Bound):
     def _limit(self, errors: int, m: int, p: NDArray[np.float64]) -> float:
         return clopper_pearson(errors, m, float(self.delta) / len(self._table(p)))
 
-    def _value_and_gradient(
-        self, statistics: VoteStatistics, q: NDArray[np.float64], p: NDArray[np.float64]
+    def evaluate(
+        self, statistics: Statistics, q: NDArray[np.float64], p: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64]]:
+        """Return the limit for votes fixed in advance, and 1 for others."""
         value = 1.0
         if is_row(q, self._table(p)):
             value = self._limit(statistics.vote_errors(q), statistics.n_samples, p)
         return value, np.zeros_like(q)
 
     def evidence(
-        self, statistics: VoteStatistics, weights: ArrayLike, prior: ArrayLike | None = None
+        self, statistics: Statistics, weights: ArrayLike, prior: ArrayLike | None = None
     ) -> dict[str, Any]:
-        """Return the errors of the vote and the size of the sample.
-
-        Parameters
-        ----------
-        statistics, weights, prior
-            As in `value`.
-        """
+        """Return the errors of the vote and the size of the sample."""
         q, p = self._check(statistics, weights, prior)
         self.check_weights(q, p)
         return {"vote_errors": statistics.vote_errors(q), "vote_size": statistics.n_samples}
@@ -208,16 +205,8 @@ class HeldoutBound(Bound):
     def from_evidence(
         self, evidence: Mapping[str, Any], weights: ArrayLike, prior: ArrayLike
     ) -> float:
-        """Return the certificate from the errors and the size.
-
-        Parameters
-        ----------
-        evidence : mapping
-            What `evidence` returned.
-        weights, prior : array-like of shape (n,)
-            Two distributions on the voters.
-        """
-        self._check_parameters()
+        """Return the certificate from the errors and the size."""
+        self.check_parameters()
         if set(evidence) != {"vote_errors", "vote_size"}:
             raise ValueError(
                 f"evidence must be vote_errors and vote_size, got {', '.join(sorted(evidence))}."

@@ -3,15 +3,14 @@
 import math
 from typing import NamedTuple
 
-from scipy.optimize import brentq
 from scipy.special import rel_entr
 
-from ..divergences import trinomial_kl
 from ..statistics import Moments
-from .base import Evaluation, MomentBound, Plane, PrintedSettings
+from .evaluation import Evaluation, Plane
+from .moment import MomentBound
 from .oracle import c_bound
 
-__all__ = ["LacasseBound"]
+__all__ = ["LacasseBound", "Tilt", "tilt"]
 
 _EPS = 2.0**-52
 _LARGEST_LOG = 650.0
@@ -39,8 +38,8 @@ class LacasseBound(MomentBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"maurer", "exact"}, default="maurer"
-        The constant c₂: the published 2√m, or the smaller ξ(m).
+    constant : {"exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
 
     References
     ----------
@@ -53,7 +52,7 @@ class LacasseBound(MomentBound):
     >>> from certivote import format_up
     >>> from certivote.bounds import LacasseBound
     >>> format_up(LacasseBound().from_moments(0.1, joint_error=0.04, kl=2.0, n_samples=1000))
-    '0.3232'
+    '0.3231'
     """
 
     name = "lacasse"
@@ -62,12 +61,14 @@ class LacasseBound(MomentBound):
     needs = frozenset({"moments", "joint"})
     oracle_name = "C-bound"
 
-    def _kappa(self, moments: Moments, kl: float) -> float:
-        return self._radius(2, kl, moments.joint_size, outcomes=3)
+    def kappa(self, moments: Moments, kl: float) -> float:
+        """Return the radius of the ball, ``[2KL + ln(c₃(m)/δ)]/m``."""
+        return self.radius(2, kl, moments.joint_size, outcomes=3)
 
-    def _evaluate(self, moments: Moments, kl: float) -> Evaluation:
+    def evaluate_moments(self, moments: Moments, kl: float) -> Evaluation:
+        """Return the value, not yet rounded, and its partial derivatives."""
         e, d = moments.joint_error, moments.disagreement
-        kappa = self._kappa(moments, kl)
+        kappa = self.kappa(moments, kl)
         if _slack_to_plateau(e, d) <= kappa:
             return Evaluation(1.0)
         value, in_e, in_d, in_kappa = _supremum(e, d, kappa)
@@ -77,62 +78,39 @@ class LacasseBound(MomentBound):
             value, joint_error=in_e, disagreement=in_d, kl=2.0 * in_kappa / moments.joint_size
         )
 
-    def _excess(self, moments: Moments, kl: float) -> Plane:
+    def excess(self, moments: Moments, kl: float) -> Plane:
+        """Return where the statements say that the true (e, d) is."""
         both, one = moments.joint_error, moments.disagreement
         none = max(0.0, 1.0 - both - one)
-        kappa = self._kappa(moments, kl)
+        kappa = self.kappa(moments, kl)
         return lambda e, d: (
             rel_entr(both, e) + rel_entr(one, d) + rel_entr(none, 1.0 - e - d) - kappa
         )
 
-    def _extend(self, moments: Moments, kl: float) -> Evaluation:
+    def extend(self, moments: Moments, kl: float) -> Evaluation:
+        """Return an objective above 1, continuous with the value, where the value is 1."""
         e, d = moments.joint_error, moments.disagreement
         in_kl = 2.0 / moments.joint_size
         if 2.0 * e + d >= 1.0:
             excess = 2.0 * e + d - 1.0
             return Evaluation(
-                1.0 + self._kappa(moments, kl) + excess,
+                1.0 + self.kappa(moments, kl) + excess,
                 joint_error=2.0,
                 disagreement=1.0,
                 kl=in_kl,
             )
         slack, rest = _slack_to_plateau(e, d), 1.0 - e - d
         return Evaluation(
-            1.0 + self._kappa(moments, kl) - slack,
+            1.0 + self.kappa(moments, kl) - slack,
             joint_error=math.log(rest / e) if e > 0.0 else math.inf,
             disagreement=math.log(2.0 * rest / (1.0 - d)),
             kl=in_kl,
-        )
-
-    def _evaluate_printed(
-        self, moments: Moments, kl: float, settings: PrintedSettings
-    ) -> Evaluation:
-        e, d = moments.joint_error, moments.disagreement
-        kappa = self._kappa(moments, kl)
-        worst = _bisect_worst_point(e, d, kappa, settings.tolerance)
-        penalty, slope = settings.barrier(2.0 * e + d - 1.0)
-        reward, pull = settings.barrier(
-            trinomial_kl(e, d, worst.joint_error, worst.disagreement) - kappa
-        )
-        log_rest = _log_ratio(1.0 - e - d, 1.0 - worst.joint_error - worst.disagreement)
-        return Evaluation(
-            penalty - reward,
-            joint_error=2.0 * slope - pull * (_log_ratio(e, worst.joint_error) - log_rest),
-            disagreement=slope - pull * (_log_ratio(d, worst.disagreement) - log_rest),
-            kl=pull * 2.0 / moments.joint_size,
         )
 
     @staticmethod
     def oracle(gibbs_risk: float, joint_error: float) -> float:
         """Return the bound at known moments, the C-bound."""
         return c_bound(gibbs_risk, 2.0 * (gibbs_risk - joint_error))
-
-
-def _log_ratio(a: float, b: float) -> float:
-    """Return ``ln(a/b)``, 0 where both are 0."""
-    if a > 0.0:
-        return math.log(a / b)
-    return 0.0 if b <= 0.0 else -math.inf
 
 
 def _slack_to_plateau(e: float, d: float) -> float:
@@ -148,7 +126,7 @@ def _entropy_term(part: float, whole: float) -> float:
     return part * math.log(part / whole) if part > 0.0 else 0.0
 
 
-class _Tilt(NamedTuple):
+class Tilt(NamedTuple):
     """The point of the ball that is worst for one s, and how it moves with s.
 
     `scale` is y, with ``λ = v₀ + s/y``; infinite where the best λ is v₀ itself.
@@ -161,87 +139,99 @@ class _Tilt(NamedTuple):
     disagreement_slope: float
 
 
-def _tilt(e: float, d: float, kappa: float, s: float, start: float | None = None) -> _Tilt:
+def tilt(e: float, d: float, kappa: float, s: float, start: float | None = None) -> Tilt:
     """Maximise ``Σ bᵢ vᵢ(s)`` over the ball of radius kappa around (e, d).
 
-    The maximiser is ``bᵢ ∝ aᵢ/(λ−vᵢ)``, that is aᵢ over 1, 1 + y(1+s/2) and 1 + 2y, with the y > 0
-    that puts it on the boundary of the ball: a monotone equation in ln y.
+    By Lagrange the maximiser is ``bᵢ ∝ aᵢ/(λ−vᵢ)``. The v differ by s times g = 1 + s/2 (both err,
+    one errs) and by s times 2 (both err, none errs), so that with ``λ = v₀ + s/y`` these are aᵢ
+    over 1, 1 + y·g and 1 + 2y: points on one curve from the centre of the ball, the further the
+    larger y > 0. Their divergence ``kl₃(a‖b) = Σ aᵢ ln(λ−vᵢ) + ln Σ aᵢ/(λ−vᵢ)`` rises with y: the
+    y that puts b on the boundary is the root of a monotone function of ln y, which `start` guesses.
     """
-    rest, g = max(0.0, 1.0 - e - d), 1.0 + 0.5 * s
+    none, g = max(0.0, 1.0 - e - d), 1.0 + 0.5 * s
     if e == 0.0:
-        shrink = math.exp(d * math.log(g) + rest * math.log(2.0) - kappa)
-        b1, b2 = d * shrink / g, 0.5 * rest * shrink
-        if b1 + b2 <= 1.0:  # even λ = v₀ does not reach the boundary: mass goes to "both err"
-            b1_slope, b2_slope = 0.5 * b1 * (d - 1.0) / g, 0.5 * b2 * d / g
-            return _Tilt(math.inf, 1.0 - b1 - b2, b1, -b1_slope - b2_slope, b1_slope)
-    z = start
-    if z is None:
-        mean = d * g + 2.0 * rest
-        variance = max(d * g * g + 4.0 * rest - mean * mean, 1e-300)
-        z = 0.5 * math.log(2.0 * kappa / variance)
+        # Where no pair has erred, b may have mass on "both err" that costs no divergence at all:
+        # then λ is v₀ itself, and what is left for the two others shrinks as kappa grows.
+        shrink = math.exp(d * math.log(g) + none * math.log(2.0) - kappa)
+        one_errs, none_errs = d * shrink / g, 0.5 * none * shrink
+        if one_errs + none_errs <= 1.0:
+            one_slope, none_slope = 0.5 * one_errs * (d - 1.0) / g, 0.5 * none_errs * d / g
+            both_errs = 1.0 - one_errs - none_errs
+            return Tilt(math.inf, both_errs, one_errs, -one_slope - none_slope, one_slope)
+    log_y = _first_guess(d, none, g, kappa) if start is None else start
     low, high = -math.inf, _LARGEST_LOG
     for _ in range(200):
-        z = min(z, high)
-        y = math.exp(z)
-        u1, u2 = y * g, 2.0 * y
-        c1, c2 = d / (1.0 + u1), rest / (1.0 + u2)
-        lost = c1 * u1 + c2 * u2
-        total = 1.0 - lost if lost < 0.5 else e + c1 + c2
-        excess = d * math.log1p(u1) + rest * math.log1p(u2) + math.log(total) - kappa
-        c1_y, c2_y = -c1 * g / (1.0 + u1), -2.0 * c2 / (1.0 + u2)
-        in_y = c1 * g + 2.0 * c2 + (c1_y + c2_y) / total
+        log_y = min(log_y, high)
+        y = math.exp(log_y)
+        one_gain, none_gain = y * g, 2.0 * y
+        # a₁ and a₂ over 1 + y·g and 1 + 2y; a₀ is over 1.
+        one, rest = d / (1.0 + one_gain), none / (1.0 + none_gain)
+        lost = one * one_gain + rest * none_gain
+        total = 1.0 - lost if lost < 0.5 else e + one + rest  # whichever does not cancel
+        excess = d * math.log1p(one_gain) + none * math.log1p(none_gain) + math.log(total) - kappa
+        one_in_y, rest_in_y = -one * g / (1.0 + one_gain), -2.0 * rest / (1.0 + none_gain)
+        excess_in_y = one * g + 2.0 * rest + (one_in_y + rest_in_y) / total
         if excess > 0.0:
-            high = z
+            high = log_y
         else:
-            low = z
-        step = -excess / (y * in_y) if in_y > 0.0 else math.copysign(math.inf, -excess)
+            low = log_y
+        # Newton's step in ln y, kept between what is known to be too little and too much.
+        if excess_in_y > 0.0:
+            step = -excess / (y * excess_in_y)
+        else:
+            step = math.copysign(math.inf, -excess)
         step = min(20.0, max(-20.0, step))
         if abs(step) < 1e-9 or high - low < 1e-12:
             break
-        z += step
-        if not low < z < high:
-            z = 0.5 * (low + high)
-    b1, b2 = c1 / total, c2 / total
-    c1_s = -0.5 * c1 * y / (1.0 + u1)
-    y_s = -(0.5 * c1 * y + c1_s / total) / in_y if in_y > 0.0 else 0.0
-    total_slope = c1_s + (c1_y + c2_y) * y_s
-    b0 = e / total
-    return _Tilt(
-        y, b0, b1, -b0 * total_slope / total, (c1_s + c1_y * y_s - b1 * total_slope) / total
-    )
+        log_y += step
+        if not low < log_y < high:
+            log_y = 0.5 * (low + high)
+    both_errs, one_errs = e / total, one / total
+    # As s moves, y moves so that the excess stays 0; both move b.
+    one_in_s = -0.5 * one * y / (1.0 + one_gain)
+    y_in_s = 0.0
+    if excess_in_y > 0.0:
+        y_in_s = -(0.5 * one * y + one_in_s / total) / excess_in_y
+    total_slope = one_in_s + (one_in_y + rest_in_y) * y_in_s
+    one_slope = (one_in_s + one_in_y * y_in_s - one_errs * total_slope) / total
+    return Tilt(y, both_errs, one_errs, -both_errs * total_slope / total, one_slope)
+
+
+def _first_guess(one: float, none: float, g: float, kappa: float) -> float:
+    """Return ln y where the divergence, to second order in y, is kappa."""
+    mean = one * g + 2.0 * none
+    variance = max(one * g * g + 4.0 * none - mean * mean, 1e-300)
+    return 0.5 * math.log(2.0 * kappa / variance)
 
 
 def _supremum(e: float, d: float, kappa: float) -> tuple[float, float, float, float]:
     """Return the dual value and its derivatives in e, d and kappa.
 
     The best s is the root of the increasing ``s(½ − d*) − (1 − 2e* − d*)``, where (e*, d*) is the
-    worst point of the ball for s: half the derivative of the dual.
+    worst point of the ball for s: half the derivative of the dual, by the envelope theorem. Any s
+    gives a valid bound, so that it need not be found exactly.
     """
     if 0.0 < e < _SMALLEST:
         e = _SMALLEST  # the value rises with e
     s = min((1.0 - 2.0 * e - d) / max(0.5 - d, 1e-6), 1e6)
     low, high, start = 0.0, math.inf, None
     for _ in range(100):
-        tilt = _tilt(e, d, kappa, s, start)
-        start = math.log(tilt.scale) if tilt.scale < math.inf else None
-        excess = s * (0.5 - tilt.disagreement) - (1.0 - 2.0 * tilt.joint_error - tilt.disagreement)
+        worst = tilt(e, d, kappa, s, start)
+        start = math.log(worst.scale) if worst.scale < math.inf else None
+        spread = 0.5 - worst.disagreement
+        excess = s * spread - (1.0 - 2.0 * worst.joint_error - worst.disagreement)
         if excess > 0.0:
             high = s
         else:
             low = s
-        slope = (
-            0.5
-            - tilt.disagreement
-            + (1.0 - s) * tilt.disagreement_slope
-            + 2.0 * tilt.joint_error_slope
-        )
+        slope = spread + (1.0 - s) * worst.disagreement_slope + 2.0 * worst.joint_error_slope
         step = -excess / slope if slope > 0.0 else -math.copysign(math.inf, excess)
         if abs(step) <= 1e-9 * s or high - low <= 1e-12 * s or s > 1e9:
             break
         s += step
         if not low < s < high:
             s = 0.5 * (low + high) if high < math.inf else 2.0 * low + 1e-3
-    return _dual(e, d, kappa, s, tilt.scale)
+    return _dual(e, d, kappa, s, worst.scale)
 
 
 def _dual(
@@ -264,35 +254,3 @@ def _dual(
         value, in_e = largest - s / y * math.expm1(exponent), in_kappa * log2
     rounding = 16.0 * _EPS * (largest + in_kappa * (d * log1 + rest * log2 + kappa))
     return value + rounding, in_e, in_kappa * (log2 - log1), in_kappa
-
-
-def _bisect_worst_point(e: float, d: float, kappa: float, tolerance: float) -> _Tilt:
-    """Return the (e, d) that the paper's MAXIMIZE-e-d finds by bisection on α.
-
-    For each α it maximises ``α(1−2d) − (1−(2e+d))²`` over the ball. The square is the smallest of
-    ``2σ(1−(2e+d)) − σ²``, negated, so the maximiser is the worst point for ``s = 2α/σ`` at the σ
-    that equals its own ``1 − (2e+d)``.
-    """
-    low, high = 0.0, 1.0
-    while high - low > tolerance:
-        alpha = 0.5 * (low + high)
-        worst = _worst_for_level(e, d, kappa, alpha)
-        if c_bound(worst.joint_error + 0.5 * worst.disagreement, worst.disagreement) >= 1.0 - alpha:
-            high = alpha
-        else:
-            low = alpha
-    return worst
-
-
-def _worst_for_level(e: float, d: float, kappa: float, alpha: float) -> _Tilt:
-    smallest = 1e-6
-
-    def imbalance(sigma: float) -> float:
-        point = _tilt(e, d, kappa, 2.0 * alpha / sigma)
-        return sigma - (1.0 - 2.0 * point.joint_error - point.disagreement)
-
-    if imbalance(smallest) >= 0.0:
-        sigma = smallest
-    else:
-        sigma = brentq(imbalance, smallest, 1.0 + smallest, xtol=1e-9)
-    return _tilt(e, d, kappa, 2.0 * alpha / sigma)

@@ -83,16 +83,8 @@ def c_bound(gibbs_risk: float, disagreement: float) -> float:
 def c_bound_above(gibbs_risk: float, disagreement: float) -> float:
     """Return the C-bound of two estimates, with what rounding may have taken from it.
 
-    Parameters
-    ----------
-    gibbs_risk, disagreement : float
-        Estimates of r and d.
-
-    Returns
-    -------
-    float
-        Never below the C-bound. It is 1 where that says nothing; and where it would not be
-        positive: no vote has such moments, and the statements behind the estimates have failed.
+    Never below the C-bound. It is 1 where that says nothing; and where it would not be positive: no
+    vote has such moments, and the statements behind the estimates have failed.
     """
     margin, spread = 1.0 - 2.0 * gibbs_risk, 1.0 - 2.0 * disagreement
     if margin <= 0.0 or spread <= 0.0:

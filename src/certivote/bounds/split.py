@@ -1,6 +1,7 @@
 """Certificates that estimate the Gibbs risk and the disagreement apart, at δ/2 each."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -10,102 +11,75 @@ from ..divergences import (
     kl_inverse_upper_with_derivatives,
 )
 from ..statistics import Moments
-from .base import Evaluation, MomentBound, Plane, PrintedSettings, combine, statement
+from .evaluation import Evaluation, Plane, combine, estimate
+from .moment import MomentBound
 from .oracle import c_bound, c_bound_above, second_order_bound
 
-__all__ = ["DisBound", "McAllesterBound", "SeegerBound", "SplitBound", "SplitCBound"]
+__all__ = [
+    "DisBound",
+    "McAllesterBound",
+    "SeegerBound",
+    "SplitBound",
+    "SplitCBound",
+    "c_bound_of",
+]
+
+# A frequency and a radius ↦ how large, or how small, the truth may be.
+Inversion = Callable[[float, float], Inverse]
 
 
 class SplitBound(MomentBound):
     """A bound at an upper bound of r and a lower bound of d, at δ/2 each.
 
     The two statements need not come from the same examples.
-
-    Parameters
-    ----------
-    delta : float, default=0.05
-        The probability that the certificate may fail, in (0, 1).
-    constant : {"maurer", "exact"}, default="maurer"
-        The constant c₂: the published 2√m, or the smaller ξ(m).
     """
 
     uses_unlabelled = True
 
-    def _largest_gibbs_risk(self, a: float, psi: float) -> Inverse:
+    def largest_gibbs_risk(self, a: float, psi: float) -> Inverse:
         """Return an upper bound of r, and its derivatives in r_S and ψ."""
         return kl_inverse_upper_with_derivatives(a, psi)
 
-    def _smallest_disagreement(self, a: float, psi: float) -> Inverse:
+    def smallest_disagreement(self, a: float, psi: float) -> Inverse:
         """Return a lower bound of d, and its derivatives in d_S and ψ."""
         return kl_inverse_lower_with_derivatives(a, psi)
 
-    def _rates(self, moments: Moments, kl: float) -> tuple[float, float]:
-        """Return ``ψ_r = [KL + ln(2c₂/δ)]/m`` and ``ψ₂ = [2KL + ln(2c₂/δ)]/m``."""
-        return (
-            self._radius(1, kl, moments.gibbs_size, share=0.5),
-            self._radius(2, kl, moments.disagreement_size, share=0.5),
-        )
+    def estimates(
+        self,
+        moments: Moments,
+        kl: float,
+        largest: Inversion | None = None,
+        smallest: Inversion | None = None,
+    ) -> tuple[Evaluation, Evaluation]:
+        """Return the upper bound of r and the lower bound of d, by other inversions if given.
 
-    def _estimates(self, moments: Moments, kl: float) -> tuple[Evaluation, Evaluation]:
-        """Return the upper bound of r and the lower bound of d."""
-        psi_r, psi_d = self._rates(moments, kl)
-        return _functions(
-            self._largest_gibbs_risk(moments.gibbs_risk, psi_r),
-            self._smallest_disagreement(moments.disagreement, psi_d),
-            moments,
-        )
+        ``ψ_r = [KL + ln(2c₂/δ)]/m`` and ``ψ₂ = [2KL + ln(2c₂/δ)]/m``.
+        """
+        m_r, m_d = moments.gibbs_size, moments.disagreement_size
+        psi_r, psi_d = self.radius(1, kl, m_r, share=0.5), self.radius(2, kl, m_d, share=0.5)
+        r = (largest or self.largest_gibbs_risk)(moments.gibbs_risk, psi_r)
+        d = (smallest or self.smallest_disagreement)(moments.disagreement, psi_d)
+        return estimate(r, 1, m_r, "gibbs_risk"), estimate(d, 2, m_d, "disagreement")
 
-    def _excess(self, moments: Moments, kl: float) -> Plane:
-        largest_r, smallest_d = (term.value for term in self._estimates(moments, kl))
+    def excess(self, moments: Moments, kl: float) -> Plane:
+        """Return where the statements say that the true (e, d) is."""
+        largest_r, smallest_d = (term.value for term in self.estimates(moments, kl))
         return lambda e, d: np.maximum(e + d / 2.0 - largest_r, smallest_d - d)
 
 
-def _functions(r: Inverse, d: Inverse, moments: Moments) -> tuple[Evaluation, Evaluation]:
-    """Return estimates of r and d as functions of the moments and KL."""
-    return (
-        statement(r, 1, moments.gibbs_size, "gibbs_risk"),
-        statement(d, 2, moments.disagreement_size, "disagreement"),
-    )
-
-
 class SplitCBound(SplitBound):
-    """``C(r, d)`` at an upper bound of r and a lower bound of d.
-
-    Parameters
-    ----------
-    delta : float, default=0.05
-        The probability that the certificate may fail, in (0, 1).
-    constant : {"maurer", "exact"}, default="maurer"
-        The constant c₂: the published 2√m, or the smaller ξ(m).
-    """
+    """``C(r, d)`` at an upper bound of r and a lower bound of d."""
 
     oracle_name = "C-bound"
 
-    def _evaluate(self, moments: Moments, kl: float) -> Evaluation:
-        return _c_bound_of(*self._estimates(moments, kl))
+    def evaluate_moments(self, moments: Moments, kl: float) -> Evaluation:
+        """Return the value, not yet rounded, and its partial derivatives."""
+        return c_bound_of(*self.estimates(moments, kl))
 
-    def _extend(self, moments: Moments, kl: float) -> Evaluation:
-        r, _ = self._estimates(moments, kl)
+    def extend(self, moments: Moments, kl: float) -> Evaluation:
+        """Return an objective above 1, continuous with the value, where the value is 1."""
+        r, _ = self.estimates(moments, kl)
         return combine(max(1.0, 2.0 * r.value), (2.0, r))
-
-    def _evaluate_printed(
-        self, moments: Moments, kl: float, settings: PrintedSettings
-    ) -> Evaluation:
-        psi_r, psi_d = self._rates(moments, kl)
-        r, d = _functions(
-            self._printed_gibbs_risk(moments.gibbs_risk, psi_r, settings),
-            self._printed_disagreement(moments.disagreement, psi_d, settings),
-            moments,
-        )
-        value = _c_bound_of(r, d)
-        penalty, slope = settings.barrier(r.value - 0.5)
-        return combine(value.value + penalty, (1.0, value), (slope, r))
-
-    def _printed_gibbs_risk(self, a: float, psi: float, settings: PrintedSettings) -> Inverse:
-        return self._largest_gibbs_risk(a, psi)
-
-    def _printed_disagreement(self, a: float, psi: float, settings: PrintedSettings) -> Inverse:
-        return self._smallest_disagreement(a, psi)
 
     @staticmethod
     def oracle(gibbs_risk: float, joint_error: float) -> float:
@@ -113,7 +87,7 @@ class SplitCBound(SplitBound):
         return c_bound(gibbs_risk, 2.0 * (gibbs_risk - joint_error))
 
 
-def _c_bound_of(r: Evaluation, d: Evaluation) -> Evaluation:
+def c_bound_of(r: Evaluation, d: Evaluation) -> Evaluation:
     """Return the C-bound at estimates of r and d, with the chain rule to the moments and KL."""
     value = c_bound_above(r.value, d.value)
     if value >= 1.0:
@@ -131,8 +105,8 @@ class McAllesterBound(SplitCBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"maurer", "exact"}, default="maurer"
-        The constant c₂: the published 2√m, or the smaller ξ(m).
+    constant : {"exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
 
     References
     ----------
@@ -145,18 +119,20 @@ class McAllesterBound(SplitCBound):
     >>> from certivote import format_up
     >>> from certivote.bounds import McAllesterBound
     >>> format_up(McAllesterBound().from_moments(0.1, joint_error=0.04, kl=2.0, n_samples=1000))
-    '0.5238'
+    '0.5175'
     """
 
     name = "mcallester"
     formula = "C(r_S + √(ψ_r/2), d_S − √(ψ₂/2))"
     reference = "Viallard et al., ECML PKDD 2021, Algorithm 1, doi:10.1007/978-3-030-86520-7_11"
 
-    def _largest_gibbs_risk(self, a: float, psi: float) -> Inverse:
+    def largest_gibbs_risk(self, a: float, psi: float) -> Inverse:
+        """Return an upper bound of r, and its derivatives in r_S and ψ."""
         width = math.sqrt(psi / 2.0)
         return Inverse(a + width, 1.0, 0.25 / width)
 
-    def _smallest_disagreement(self, a: float, psi: float) -> Inverse:
+    def smallest_disagreement(self, a: float, psi: float) -> Inverse:
+        """Return a lower bound of d, and its derivatives in d_S and ψ."""
         width = math.sqrt(psi / 2.0)
         return Inverse(a - width, 1.0, -0.25 / width) if a > width else Inverse(0.0, 0.0, 0.0)
 
@@ -170,8 +146,8 @@ class SeegerBound(SplitCBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"maurer", "exact"}, default="maurer"
-        The constant c₂: the published 2√m, or the smaller ξ(m).
+    constant : {"exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
 
     References
     ----------
@@ -183,18 +159,12 @@ class SeegerBound(SplitCBound):
     >>> from certivote import format_up
     >>> from certivote.bounds import SeegerBound
     >>> format_up(SeegerBound().from_moments(0.1, joint_error=0.04, kl=2.0, n_samples=1000))
-    '0.4130'
+    '0.4079'
     """
 
     name = "seeger"
     formula = "C(kl⁺(r_S|ψ_r), kl⁻(d_S|ψ₂))"
     reference = "Viallard et al., ECML PKDD 2021, Algorithm 2, doi:10.1007/978-3-030-86520-7_11"
-
-    def _printed_gibbs_risk(self, a: float, psi: float, settings: PrintedSettings) -> Inverse:
-        return settings.inverse_upper(a, psi)
-
-    def _printed_disagreement(self, a: float, psi: float, settings: PrintedSettings) -> Inverse:
-        return settings.inverse_lower(a, psi)
 
 
 class DisBound(SplitBound):
@@ -208,8 +178,8 @@ class DisBound(SplitBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"maurer", "exact"}, default="maurer"
-        The constant c₂: the published 2√m, or the smaller ξ(m).
+    constant : {"exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
 
     References
     ----------
@@ -221,7 +191,7 @@ class DisBound(SplitBound):
     >>> from certivote import format_up
     >>> from certivote.bounds import DisBound
     >>> format_up(DisBound().from_moments(0.1, joint_error=0.04, kl=2.0, n_samples=1000))
-    '0.4369'
+    '0.4306'
     """
 
     name = "dis"
@@ -229,8 +199,9 @@ class DisBound(SplitBound):
     reference = "Masegosa, Lorenzen, Igel & Seldin, NeurIPS 2020, arXiv:2007.13532"
     oracle_name = "4e"
 
-    def _evaluate(self, moments: Moments, kl: float) -> Evaluation:
-        r, d = self._estimates(moments, kl)
+    def evaluate_moments(self, moments: Moments, kl: float) -> Evaluation:
+        """Return the value, not yet rounded, and its partial derivatives."""
+        r, d = self.estimates(moments, kl)
         # r and d are on the sides of the truth where 2r(1−r) ≥ d can only become easier.
         largest_r = min(r.value, 0.5)
         if d.value > 2.0 * largest_r * (1.0 - largest_r):

@@ -1,5 +1,10 @@
 """What is claimed of a vote, on what evidence, and how anyone can check it."""
 
-from .certificate import Certificate, CertificateError, CertificateFormatError, certify
+from .._utils.addresses import publish
+from .certificate import Certificate
+from .certify import certify
+from .errors import CertificateError, CertificateFormatError
 
 __all__ = ["Certificate", "CertificateError", "CertificateFormatError", "certify"]
+
+publish(__name__)

@@ -14,13 +14,6 @@ def votes_sha256(votes: ArrayLike, y: ArrayLike) -> str:
 
     Whole numbers are hashed as the narrowest integers that hold them all, whatever their type;
     other numbers as 64-bit floats; the rest as text.
-
-    Parameters
-    ----------
-    votes : array-like of shape (m, n)
-        Predicted labels.
-    y : array-like of shape (m,)
-        True labels.
     """
     digest = hashlib.sha256(b"certivote votes 1")
     for name, labels, ndim in (("votes", votes, 2), ("y", y, 1)):

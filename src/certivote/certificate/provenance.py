@@ -7,6 +7,8 @@ from numbers import Integral
 from typing import Any
 
 from .._utils.validation import check_choice, check_count, check_number
+from ..statistics import UnlabelledStatistics, kind_of
+from ..statistics.base import check_name
 
 __all__ = [
     "DATA_KEYS",
@@ -20,6 +22,8 @@ __all__ = [
     "check_provenance",
     "check_sha256",
     "column_names",
+    "facts_of",
+    "subject_of",
 ]
 
 SPLIT = "part A of a random split"
@@ -37,30 +41,14 @@ _OF_A_FIT = frozenset({"added_samples", "look", "delta_of_all_looks"})
 
 
 def check_sha256(name: str, value: object) -> str:
-    """Return a SHA-256 as it is written.
-
-    Parameters
-    ----------
-    name : str
-        How to call it in an error.
-    value : object
-        What is to be one.
-    """
+    """Return a SHA-256 as it is written."""
     if not isinstance(value, str) or len(value) != 64 or set(value) - set("0123456789abcdef"):
         raise ValueError(f"{name} must be 64 hexadecimal digits, got {value!r}.")
     return value
 
 
 def column_names(name: str, value: object) -> list[str]:
-    """Return the names of columns that are written as a text.
-
-    Parameters
-    ----------
-    name : str
-        How to call it in an error.
-    value : object
-        A list of texts, as JSON.
-    """
+    """Return the names of columns, which are written as a list in JSON."""
     try:
         names = json.loads(value) if isinstance(value, str) else None
     except (ValueError, RecursionError):
@@ -104,7 +92,7 @@ def _probability(name: str, value: object) -> float:
     return check_number(name, value, 0.0, 1.0)
 
 
-_KINDS: dict[str, Callable[[str, object], Any]] = {
+_KEYS: dict[str, Callable[[str, object], Any]] = {
     "voters_from": _choice(SPLIT, FROZEN, NEW_DATA),
     "voter_samples": check_count,
     "seed": _seed,
@@ -114,21 +102,22 @@ _KINDS: dict[str, Callable[[str, object], Any]] = {
     "added_samples": check_count,
     "look": check_count,
     "delta_of_all_looks": _probability,
-    "unlabelled_samples": check_count,
     "data": _text,
     "data_sha256": check_sha256,
     "target": _text,
     "dropped": _columns,
     "categorical": _columns,
 }
+# What statistics of any kind may say; each kind may say more.
+_FACTS: dict[str, Callable[[str, object], Any]] = {
+    "statistics": _text,
+    "class": check_name,
+    "group": check_name,
+}
 
 _DRAWN = (
     "The certification examples were drawn independently of each other, from the same distribution "
     "as the examples to come."
-)
-_FIXED = (
-    "The voters, the prior and the settings of the bound were fixed without looking at the "
-    "certification examples."
 )
 _NUMBER = (
     "How many certification examples there are was decided without looking at any of them, nor at "
@@ -178,28 +167,33 @@ _FILE = (
     "Whether a column holds numbers or categories was read off the whole file, and would be the "
     "same in any other such file."
 )
-_UNLABELLED = (
-    "The unlabelled examples were drawn independently as well, from the same distribution as the "
-    "labelled ones, and the voters and the prior were fixed without looking at them either. Only "
-    "two labels occur: no third one is among the true labels, of the unlabelled examples or of "
-    "those to come."
+_SUBJECT = (
+    "All certification examples are of {subject}, and so are the examples to come that the claim "
+    "is about. Of which ones it would be was decided without looking at the sample."
 )
 
+_LOOK_1 = (
+    "This is number {look} of the certificates of one vote on a growing sample, each at "
+    "{delta}/(k(k+1)) for its number k. All of these hold at once, with confidence 1 − {delta}: "
+    "no other certificate is among them. The sizes of the batches did not depend on certificates "
+    "before."
+)
 # Certificates of the format's version 1 have these texts in the place of today's, or none.
 _IN_VERSION_1 = {
     _NUMBER: None,
-    _LOOK: (
-        "This is number {look} of the certificates of one vote on a growing sample, each at "
-        "{delta}/(k(k+1)) for its number k. All of these hold at once, with confidence 1 − "
-        "{delta}: no other certificate is among them. The sizes of the batches did not depend on "
-        "certificates before."
-    ),
     _PRIOR: None,
-    _UNLABELLED: (
+    UnlabelledStatistics.assumption: (
         "The unlabelled examples were drawn independently as well, from the same distribution as "
         "the labelled ones, and the voters and the prior were fixed without looking at them either."
     ),
 }
+
+
+def subject_of(provenance: Mapping[str, Any]) -> str:
+    """Return which examples a claim is about, in words; nothing if it is about all."""
+    if "class" in provenance:
+        return f'class "{provenance["class"]}"'
+    return f'the group "{provenance["group"]}"' if "group" in provenance else ""
 
 
 def assumptions_of(
@@ -207,18 +201,15 @@ def assumptions_of(
 ) -> tuple[str, ...]:
     """Return what must be true for a claim of this provenance to hold.
 
-    Parameters
-    ----------
-    provenance : mapping
-        How the certification sample came about, where the library knows.
-    weights : str
-        What the bound assumes of the weights.
-    version : int, default=2
-        The version of the format of which these are the texts.
+    `weights` is what the bound assumes of them, and the texts are those of a version of the format.
     """
     look, delta = provenance.get("look"), provenance.get("delta_of_all_looks")
-    texts: list[str | None] = [_DRAWN, _FIXED, weights]
-    texts += [_LOOK] if look is not None else [_NUMBER, _ONLY]
+    kind, subject = kind_of(provenance), subject_of(provenance)
+    texts: list[str | None] = [_DRAWN, kind.voters_assumption, weights]
+    if look is None:
+        texts += [_NUMBER, _ONLY]
+    else:
+        texts.append((_LOOK_1 if version == 1 else _LOOK).format(look=look, delta=delta))
     texts += _BY_ORIGIN.get(str(provenance.get("voters_from")), ())
     if provenance.get("prior") == PRIOR_GIVEN:
         texts.append(_PRIOR)
@@ -226,35 +217,45 @@ def assumptions_of(
         texts.append(_FROZEN_PARTS)
     if "data_sha256" in provenance:
         texts.append(_FILE)
-    if "unlabelled_samples" in provenance:
-        texts.append(_UNLABELLED)
+    texts += kind.assumptions(provenance)
+    if subject:
+        texts.append(_SUBJECT.format(subject=subject))
     if version == 1:
         texts = [_IN_VERSION_1.get(str(text), text) for text in texts]
-    said = (text for text in texts if text is not None)
-    return tuple(text.format(look=look, delta=delta) if "{look}" in text else text for text in said)
+    return tuple(text for text in texts if text is not None)
+
+
+def facts_of(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a provenance the statistics said, checked."""
+    said = {name: check for name, check in _FACTS.items() if name in provenance}
+    own = {name: check(name, provenance[name]) for name, check in said.items()}
+    return own | kind_of(provenance).check_facts(provenance)
 
 
 def check_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a provenance of Python's own numbers and texts, and refuse an impossible one.
-
-    Parameters
-    ----------
-    provenance : mapping
-        How the certification sample came about.
-    """
-    unknown = sorted(str(name) for name in set(provenance) - set(_KINDS))
+    """Return a provenance of Python's own numbers and texts, and refuse an impossible one."""
+    own = kind_of(provenance).check_facts(provenance)
+    own |= {
+        name: check(name, provenance[name]) for name, check in _FACTS.items() if name in provenance
+    }
+    unknown = sorted(str(name) for name in set(provenance) - set(_KEYS) - set(own))
     if unknown:
         raise ValueError(f"provenance must not have {', '.join(unknown)}.")
-    checked = {name: _KINDS[name](name, value) for name, value in provenance.items()}
+    if "class" in own and "group" in own:
+        raise ValueError("provenance must say either class or group: a claim is about one of them.")
+    checked = {
+        name: own[name] if name in own else _KEYS[name](name, value)
+        for name, value in provenance.items()
+    }
     origin = checked.get("voters_from")
-    known = set(_KINDS)
+    known = set(_KEYS)
     if origin == NEW_DATA:
         known = {"voters_from", *DATA_KEYS}
     elif origin != SPLIT:
         known -= _OF_A_SPLIT if origin == FROZEN else _OF_A_SPLIT | _OF_A_FIT
         if checked.get("prior") == PRIOR_LEARNED:
             known.remove("prior")
-    misplaced = sorted(set(checked) - known)
+    misplaced = sorted(set(checked) - known - set(own))
     if misplaced:
         raise ValueError(
             f"provenance must not have {misplaced[0]}={checked[misplaced[0]]!r} where voters_from "
@@ -264,15 +265,7 @@ def check_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_looks(provenance: Mapping[str, Any], delta: float) -> None:
-    """Refuse a certificate of a sequence whose delta is not that of its number.
-
-    Parameters
-    ----------
-    provenance : mapping
-        How the certification sample came about.
-    delta : float
-        The delta of the certificate.
-    """
+    """Refuse a certificate of a sequence whose delta is not that of its number."""
     if "look" not in provenance and "delta_of_all_looks" not in provenance:
         return
     look = check_count("look", provenance.get("look"))

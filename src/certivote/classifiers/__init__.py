@@ -1,11 +1,19 @@
 """Majority votes as scikit-learn classifiers, each with a certificate on its risk."""
 
+from .._utils.addresses import publish
+from ._fingerprints import SeenRows
+from .base import CertifiedVote, rebuild_vote
 from .binary import CBBoostClassifier, CqBoostClassifier, MinCqClassifier
 from .majority import MajorityVoteClassifier
 
 __all__ = [
     "CBBoostClassifier",
+    "CertifiedVote",
     "CqBoostClassifier",
     "MajorityVoteClassifier",
     "MinCqClassifier",
+    "SeenRows",
+    "rebuild_vote",
 ]
+
+publish(__name__)

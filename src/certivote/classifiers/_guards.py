@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 
+from ..voters import inner_estimator
 from ._fingerprints import is_hardly_chance
 
 __all__ = ["TOO_MANY_TWINS", "copies", "training_rows", "twins", "unknown_labels", "unseen_classes"]
@@ -25,15 +24,7 @@ _FACTOR = 0.5
 
 
 def twins(X: Any, rows_a: NDArray[np.uint64], rows_b: NDArray[np.uint64]) -> list[str]:
-    """Say if many rows of part B are in part A too, and are too rich for that to be chance.
-
-    Parameters
-    ----------
-    X : array-like
-        The examples of both parts.
-    rows_a, rows_b : ndarray of uint64
-        The fingerprints of the rows of either part.
-    """
+    """Say if many rows of part B are in part A too, and are too rich for that to be chance."""
     share = float(np.isin(rows_b, rows_a).mean())
     if share <= TOO_MANY_TWINS or not is_hardly_chance(X, np.concatenate([rows_a, rows_b])):
         return []
@@ -45,15 +36,7 @@ def twins(X: Any, rows_a: NDArray[np.uint64], rows_b: NDArray[np.uint64]) -> lis
 
 
 def copies(X: Any, rows: NDArray[np.uint64]) -> list[str]:
-    """Say if rows repeat that are too rich for that to be chance.
-
-    Parameters
-    ----------
-    X : array-like
-        The certification examples.
-    rows : ndarray of uint64
-        The fingerprints of their rows.
-    """
+    """Say if rows repeat that are too rich for that to be chance."""
     distinct = np.unique(rows).size
     if distinct >= _MOSTLY_DISTINCT * rows.size or not is_hardly_chance(X, rows):
         return []
@@ -64,13 +47,7 @@ def copies(X: Any, rows: NDArray[np.uint64]) -> list[str]:
 
 
 def unseen_classes(y_a: NDArray[Any], y_b: NDArray[Any]) -> list[str]:
-    """Say if part B has classes that part A has not.
-
-    Parameters
-    ----------
-    y_a, y_b : ndarray
-        The labels of either part.
-    """
+    """Say if part B has classes that part A has not."""
     unseen = np.setdiff1d(np.unique(y_b), np.unique(y_a))
     if not unseen.size:
         return []
@@ -79,15 +56,7 @@ def unseen_classes(y_a: NDArray[Any], y_b: NDArray[Any]) -> list[str]:
 
 
 def unknown_labels(y: NDArray[Any], unknown: NDArray[np.bool_]) -> list[str]:
-    """Say if there are labels that a fitted vote has never seen.
-
-    Parameters
-    ----------
-    y : ndarray of shape (m,)
-        The labels.
-    unknown : ndarray of shape (m,)
-        Which of them the vote does not know.
-    """
+    """Say if there are labels that a fitted vote has never seen."""
     if not unknown.any():
         return []
     return [
@@ -97,22 +66,8 @@ def unknown_labels(y: NDArray[Any], unknown: NDArray[np.bool_]) -> list[str]:
 
 
 def training_rows(voters: Any, losses: NDArray[np.bool_]) -> list[str]:
-    """Say if frozen voters err far less on the rows that were in their bags.
-
-    Parameters
-    ----------
-    voters : object
-        Frozen voters. Only ensembles that remember their bags (`estimators_samples_`) tell.
-    losses : ndarray of shape (m, n)
-        Where each voter errs on the certification examples.
-    """
-    ensemble = voters
-    while isinstance(ensemble, FrozenEstimator | Pipeline):
-        if isinstance(ensemble, Pipeline):
-            ensemble = ensemble.steps[-1][1]
-        else:
-            ensemble = getattr(ensemble.estimator, "best_estimator_", ensemble.estimator)
-    bags = getattr(ensemble, "estimators_samples_", None)
+    """Say if frozen voters err far less on the rows that were in their bags."""
+    bags = getattr(inner_estimator(voters), "estimators_samples_", None)
     if bags is None or len(bags) != losses.shape[1]:
         return []
     m = len(losses)

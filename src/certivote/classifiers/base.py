@@ -1,17 +1,16 @@
 """What all certified votes share: the split, the voters, prediction, and certificates."""
 
 import json
-import math
+import re
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import (
@@ -24,9 +23,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from .._utils.stopwatch import Stopwatch
-from .._utils.validation import check_distribution, check_prior, refuse_mask
-from ..bounds import Bound, bound_at, get_bound
-from ..certificate import Certificate, CertificateError, certify
+from .._utils.validation import check_distribution, check_prior
+from .._version import __version__
+from ..bounds import Bound, bound_at
+from ..certificate import Certificate, CertificateError
+from ..certificate.certify import issue
 from ..certificate.provenance import DATA_KEYS, FROZEN, NEW_DATA, SPLIT
 from ..labels import UNKNOWN, check_aligned, check_labels, check_targets, codes_of, merge_labels
 from ..statistics import VoteStatistics
@@ -34,8 +35,9 @@ from ..voters import PredictionTable, Voters, fit_voters, frozen_parts, is_froze
 from ..voting import Ballots
 from . import _guards
 from ._fingerprints import SeenRows, row_fingerprints
+from ._split import as_table, plain_number, seed_of, split
 
-__all__ = ["CertifiedVote"]
+__all__ = ["CertifiedVote", "rebuild_vote"]
 
 # A prior that is made again elsewhere may differ by this much, relatively: in KL, by no more.
 _SAME_PRIOR = 1e-9
@@ -51,6 +53,12 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
     """A majority vote that learns its weights, and certifies them, on data new to its voters.
 
     A subclass stores its settings, and writes `_check_classes` and `_learn`.
+
+    Examples
+    --------
+    >>> from certivote.classifiers import CertifiedVote, MajorityVoteClassifier
+    >>> isinstance(MajorityVoteClassifier(), CertifiedVote)
+    True
     """
 
     voters: Any
@@ -102,8 +110,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         objects = hasattr(y, "__array__") and np.asarray(y).dtype.kind == "O"
         X, y = self._check_data(X, y, reset=True)
         frozen = is_frozen(self.voters)
-        seed, rng = _seed(self.random_state)
-        part_a, part_b = _split(_num_samples(X), self.certify_size, frozen, rng)
+        seed, rng = seed_of(self.random_state)
+        part_a, part_b = split(_num_samples(X), self.certify_size, frozen, rng)
         X_b, y_b = _safe_indexing(X, part_b), y[part_b]
         X_a, y_a = (X_b, y_b) if frozen else (_safe_indexing(X, part_a), y[part_a])
         clock = Stopwatch()
@@ -123,7 +131,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 "voters_from": SPLIT,
                 "voter_samples": len(part_a),
                 "seed": seed,
-                "certify_size": _plain(self.certify_size),
+                "certify_size": plain_number(self.certify_size),
             }
             if parts := frozen_parts(self.voters):
                 self._provenance["frozen_parts"] = parts
@@ -168,7 +176,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
 
     def _check_data(self, X: Any, y: ArrayLike, reset: bool) -> tuple[Any, NDArray[Any]]:
         check_aligned(X=X, y=y)
-        X = _as_table(X)
+        X = as_table(X)
         if _num_samples(X) == 0:
             raise ValueError("Found array with 0 sample(s): X must hold at least one example.")
         validate_data(self, X, y, reset=reset, skip_check_array=True)
@@ -206,9 +214,11 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
     ) -> None:
         """Set weights, statistics and certificate."""
 
-    def _add_provenance(self, certificate: Certificate) -> Certificate:
-        findings = tuple(dict.fromkeys([*self._findings, *certificate.findings]))
-        return replace(certificate, provenance=dict(self._provenance), findings=findings)
+    def _with(self, **state: Any) -> Self:
+        """Return a vote that differs from this one in some of its state."""
+        own = copy(self)
+        own.__dict__.update(state)
+        return own
 
     # --- the vote ------------------------------------------------------------------------------
 
@@ -255,7 +265,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         A voter without weight changes no share, to the last bit.
         """
         check_is_fitted(self)
-        X = _as_table(X)
+        X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         asked = np.any(self.weights_.reshape(-1, len(self.voters_)) > 0.0, axis=0)
         weights = self.weights_[np.tile(asked, self.weights_.size // asked.size)]
@@ -309,23 +319,22 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X, y = self._check_data(X, y, reset=False)
         findings = self._say(self._examine_new(X, y))
-        parameters = dict(self.certificate_.bound_parameters)
-        parameters["delta"] = self._provenance.get("delta_of_all_looks", parameters["delta"])
-        if bound is None:
-            if delta is not None:
-                parameters["delta"] = delta
-            chosen = get_bound(self.certificate_.bound, **parameters)
-        elif not isinstance(bound, Bound) and delta is None:
-            chosen = bound_at(bound, parameters["delta"])
-        else:
+        own = self._provenance.get("delta_of_all_looks", self.certificate_.delta)
+        if isinstance(bound, Bound):
             chosen = bound_at(bound, delta)
-        certificate = certify(
+        elif bound is not None:
+            chosen = bound_at(bound, own if delta is None else delta)
+        else:
+            chosen = self.certificate_.bound_object
+            chosen.set_params(delta=own if delta is None else delta).check_parameters()
+        return issue(
+            chosen,
             self._statistics_of(self._votes(X), y, chosen, self.weights_),
-            weights=self.weights_,
-            bound=chosen,
-            prior=self.weights_,
+            self.weights_,
+            self.weights_,
+            provenance={"voters_from": NEW_DATA},
+            findings=findings,
         )
-        return replace(certificate, provenance={"voters_from": NEW_DATA}, findings=findings)
 
     def _examine_new(self, X: Any, y: NDArray[Any]) -> list[str]:
         """Return what throws doubt on new examples, and refuse those that the vote has seen."""
@@ -394,7 +403,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             ballots = self._votes(X)
         else:
             self._check_provenance(claimed.provenance)
-            part_a, part_b = _split(
+            part_a, part_b = split(
                 _num_samples(X),
                 self._provenance.get("certify_size", 1),
                 self._frozen,
@@ -411,8 +420,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 )
         if not np.allclose(claimed.prior, prior, rtol=_SAME_PRIOR, atol=0.0):
             raise CertificateError("the prior of the certificate is not the one of this vote.")
-        bound = get_bound(claimed.bound, **claimed.bound_parameters)
-        statistics = self._statistics_of(ballots, y, bound, claimed.prior)
+        statistics = self._statistics_of(ballots, y, claimed.bound_object, claimed.prior)
         statistics.findings = tuple(findings)
         claimed.verify(statistics=statistics)
 
@@ -430,6 +438,10 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             raise ValueError("the certificate is of data from several calls: it cannot be redone.")
         if not self._frozen and not isinstance(self._provenance["seed"], int):
             raise ValueError("the split had no seed of its own: it cannot be drawn again.")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # The version comes first: another one can say so before it meets what it does not know.
+        return rebuild_vote, (type(self), __version__), self.__getstate__()
 
     def __getstate__(self) -> dict[str, Any]:
         # How long the fit took is none of the vote: two of one seed are saved alike.
@@ -460,62 +472,38 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         return tags
 
 
+def rebuild_vote(kind: type[CertifiedVote], version: str) -> CertifiedVote:
+    """Return an empty vote, for what was pickled with it by a version of this library.
+
+    Parameters
+    ----------
+    kind : type
+        The class of the vote.
+    version : str
+        The version that wrote it. What a later one writes, this one may not understand.
+
+    Examples
+    --------
+    >>> from certivote import MajorityVoteClassifier, __version__
+    >>> from certivote.classifiers import rebuild_vote
+    >>> type(rebuild_vote(MajorityVoteClassifier, __version__)).__name__
+    'MajorityVoteClassifier'
+    """
+    theirs, ours = (
+        [int(number) for number in re.findall(r"\d+", text)[:2]] for text in (version, __version__)
+    )
+    if theirs > ours:
+        raise ValueError(
+            f"this vote was saved by certivote {version}, which is later than this one, "
+            f"{__version__}: load it with that version."
+        )
+    return kind.__new__(kind)
+
+
 def _settings(certificate: Certificate) -> str:
     """Return the bound of a certificate and its settings, the same before and after a file."""
     settings = certificate.bound, certificate.bound_parameters
     return json.dumps(settings, sort_keys=True, default=np.ndarray.tolist)
-
-
-def _as_table(X: Any) -> Any:
-    """Return data whose rows can be taken: an array, a frame or a sparse matrix by rows."""
-    if sparse.issparse(X):
-        X = X.tocsr()
-        if X.nnz < np.iinfo(np.int32).max and X.indices.dtype != np.int32:
-            narrow = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
-            X = type(X)(narrow, shape=X.shape)
-        return X
-    refuse_mask("X", X)
-    if not hasattr(X, "columns") and not isinstance(X, list):
-        X = np.asarray(X)
-    if np.ndim(X) < 2:
-        raise ValueError(
-            f"Expected 2D array, got {np.ndim(X)}D array instead. Reshape your data: one row per "
-            "example, one column per feature."
-        )
-    return X
-
-
-def _split(
-    m: int, size: float, frozen: bool, rng: np.random.RandomState
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows of part A and part B: a random split that does not look at labels."""
-    order = rng.permutation(m)
-    if frozen:
-        return order[:0], np.arange(m)
-    if isinstance(size, bool) or not isinstance(size, Real):
-        raise ValueError(f"certify_size must be a number, got {size!r}.")
-    size = _plain(size)
-    if isinstance(size, Integral):
-        n_b = int(size)
-        if n_b < 1:
-            raise ValueError(f"certify_size must be at least 1 example, got {size!r}.")
-    else:
-        if not 0.0 < size < 1.0:
-            raise ValueError(
-                f"certify_size must be a share in (0, 1) or a number of examples, got {size!r}."
-            )
-        n_b = math.ceil(size * m - 1e-9)  # 0.9 of 100 is 90, whatever floats make of it
-    if n_b >= m:
-        raise ValueError(
-            f"certify_size={size!r} of n_samples={m} leaves nothing to train the voters: give "
-            "more samples, or a smaller certify_size."
-        )
-    return order[:-n_b], order[-n_b:]
-
-
-def _plain(value: Any) -> Any:
-    """Return a number of numpy's as Python's own."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _refuse(fit_params: dict[str, Any]) -> None:
@@ -527,15 +515,6 @@ def _refuse(fit_params: dict[str, Any]) -> None:
         )
     if fit_params:
         raise TypeError(f"fit got unexpected arguments: {', '.join(sorted(fit_params))}.")
-
-
-def _seed(random_state: Any) -> tuple[int | str, np.random.RandomState]:
-    """Return a seed to write into the certificate, and the generator that it gives."""
-    if random_state is None:
-        random_state = int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, Integral):
-        return int(random_state), check_random_state(int(random_state))
-    return "a generator given by the user", check_random_state(random_state)
 
 
 def _all_classes(y: NDArray[Any], voters: Voters, classes: ArrayLike | None) -> NDArray[Any]:

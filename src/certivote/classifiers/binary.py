@@ -11,7 +11,9 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import type_of_target
 
 from .._utils.validation import check_prior
-from ..certificate import certify
+from ..bounds import bound_at
+from ..bounds.registry import DEFAULT_OF_COMPLEMENTS
+from ..certificate.certify import issue
 from ..certificate.provenance import PRIOR_GIVEN
 from ..labels import codes_of
 from ..learners import InfeasibleError, cb_boost, cq_boost, min_cq, self_complemented
@@ -60,11 +62,16 @@ class BinaryVote(CertifiedVote):
             raise ValueError("the voters predict a label that is none of the two classes.")
         weights = self._weights(statistics, ballots.codes, y)
         self.statistics_ = self_complemented(statistics)
-        certificate = certify(
-            self.statistics_, weights=weights, bound="lacasse", delta=self.delta, prior=self._prior
+        bound = bound_at(DEFAULT_OF_COMPLEMENTS, self.delta)
+        self.certificate_ = issue(
+            bound,
+            self.statistics_,
+            weights,
+            self._prior,
+            provenance=self._provenance,
+            findings=self._findings,
         )
-        self.weights_ = certificate.weights
-        self.certificate_ = self._add_provenance(certificate)
+        self.weights_ = self.certificate_.weights
 
     def _weighed(self, ballots: Ballots) -> Ballots:
         return with_complements(ballots, self.classes_)
@@ -109,7 +116,7 @@ class CBBoostClassifier(BinaryVote):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> vote = CBBoostClassifier(random_state=0).fit(X, y)
     >>> vote.certificate_
-    Certificate(risk_bound≤0.4135, confidence=95%, bound='lacasse', n_samples=285, n_voters=200)
+    Certificate(risk_bound≤0.4130, confidence=95%, bound='lacasse', n_samples=285, n_voters=200)
     """
 
     def __init__(
@@ -176,7 +183,7 @@ class MinCqClassifier(BinaryVote):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> vote = MinCqClassifier(mu=0.5, random_state=0).fit(X, y)
     >>> vote.certificate_
-    Certificate(risk_bound≤0.6372, confidence=95%, bound='lacasse', n_samples=285, n_voters=200)
+    Certificate(risk_bound≤0.6364, confidence=95%, bound='lacasse', n_samples=285, n_voters=200)
     """
 
     def __init__(
@@ -255,7 +262,7 @@ class CqBoostClassifier(BinaryVote):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> vote = CqBoostClassifier(mu=0.5, random_state=0).fit(X, y)
     >>> vote.certificate_
-    Certificate(risk_bound≤0.6810, confidence=95%, bound='lacasse', n_samples=285, n_voters=200)
+    Certificate(risk_bound≤0.6803, confidence=95%, bound='lacasse', n_samples=285, n_voters=200)
     """
 
     def __init__(

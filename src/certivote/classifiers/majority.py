@@ -1,6 +1,7 @@
 """The vote whose weights minimise a certificate."""
 
 import warnings
+from collections.abc import Mapping, Sequence
 from copy import copy, deepcopy
 from typing import Any
 
@@ -11,12 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.validation import check_choice, check_number, check_prior
-from ..bounds import Bound, bound_at, get_bound
-from ..certificate import certify
+from ..bounds import Bound, bound_at
+from ..bounds.registry import DEFAULT
+from ..certificate.certify import issue
 from ..certificate.provenance import PRIOR_GIVEN, PRIOR_LEARNED
 from ..learners import logistic
-from ..solvers import MinimizeResult, Solver, minimize
-from ..statistics import VoteStatistics
+from ..solvers import Solver, minimize
+from ..statistics import Statistics, VoteStatistics
 from ..voters import is_frozen
 from ..voting import Ballots
 from ._fingerprints import row_fingerprints
@@ -59,8 +61,9 @@ class MajorityVoteClassifier(CertifiedVote):
           are used as they are, not as copies, and all of the data certifies. It must be new to
           them, and to fit them again later is to have another vote than the one certified;
         - `certivote.voters.PredictionTable`: the columns of X are predictions made elsewhere.
-    bound : str or Bound, default="lacasse"
-        The certificate to minimise, by name or as an object with its settings.
+    bound : str or Bound, default="best"
+        The certificate to minimise, by name or as an object with its settings. "best" tests the
+        prior vote with most of δ, and lets the weights be learned with the rest.
     delta : float, default=0.05
         The probability that the certificate may fail. A bound object has its own.
     certification : {"split"}, default="split"
@@ -117,13 +120,13 @@ class MajorityVoteClassifier(CertifiedVote):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> vote = MajorityVoteClassifier(random_state=0).fit(X, y)
     >>> vote.certificate_
-    Certificate(risk_bound≤0.3713, confidence=95%, bound='lacasse', n_samples=285, n_voters=100)
+    Certificate(risk_bound≤0.0891, confidence=95%, bound='best', n_samples=285, n_voters=100)
     """
 
     def __init__(
         self,
         voters: Any = None,
-        bound: str | Bound = "lacasse",
+        bound: str | Bound = DEFAULT,
         delta: float = 0.05,
         certification: str = "split",
         certify_size: float = 0.5,
@@ -160,12 +163,13 @@ class MajorityVoteClassifier(CertifiedVote):
                 "give a prior that was learned elsewhere, or None."
             )
 
-    def _bound(self) -> Bound:
-        look = self._provenance.get("look")
+    def _bound(self, provenance: Mapping[str, Any]) -> Bound:
+        """Return the bound at the δ of a certificate: that of its number, if it is one of many."""
+        look = provenance.get("look")
         if look is None:
             return self._fitted_bound
         own: Bound = clone(self._fitted_bound)
-        own.delta = self._provenance["delta_of_all_looks"] / (look * (look + 1))
+        own.delta = provenance["delta_of_all_looks"] / (look * (look + 1))
         return own
 
     def _learn_prior(self, X: Any, y: NDArray[Any]) -> None:
@@ -198,7 +202,7 @@ class MajorityVoteClassifier(CertifiedVote):
         return None if self.prior is None or isinstance(self.prior, str) else self._prior
 
     def _count(self, votes: NDArray[Any], codes: NDArray[Any]) -> VoteStatistics:
-        return self._bound().count(votes, codes, self._prior)
+        return self._bound(self._provenance).count(votes, codes, self._prior)
 
     def _learn(
         self,
@@ -207,13 +211,27 @@ class MajorityVoteClassifier(CertifiedVote):
         y: NDArray[Any] | None,
         rng: np.random.RandomState,
     ) -> None:
-        bound, prior = self._bound(), self._prior
+        self.__dict__.update(self._learned(statistics, self._provenance, self._findings, rng))
+
+    def _learned(
+        self,
+        statistics: Statistics,
+        provenance: Mapping[str, Any],
+        findings: Sequence[str],
+        rng: np.random.RandomState,
+    ) -> dict[str, Any]:
+        """Return what a fit leaves: weights, their certificate, and where they came from."""
+        bound, prior = self._bound(provenance), self._prior
         result = minimize(bound, statistics, prior, solver=self.solver, random_state=rng)
-        certificate = certify(statistics, weights=result.weights, bound=bound, prior=prior)
-        self.optimisation_: MinimizeResult = result
-        self.statistics_ = statistics
-        self.weights_ = certificate.weights
-        self.certificate_ = self._add_provenance(certificate)
+        certificate = issue(
+            bound, statistics, result.weights, prior, provenance=provenance, findings=findings
+        )
+        return {
+            "optimisation_": result,
+            "statistics_": statistics,
+            "certificate_": certificate,
+            "weights_": certificate.weights,
+        }
 
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None
@@ -256,19 +274,21 @@ class MajorityVoteClassifier(CertifiedVote):
         known = self._examine_known(self._seen.known(X, rows), rows)
         if known is None:
             return self
-        new = self._statistics_of(self._votes(X), labels, self._bound(), self._prior)
+        bound = self._bound(self._provenance)
+        new = self._statistics_of(self._votes(X), labels, bound, self._prior)
         found = self._say([*known, *self._examine_labels(labels), *self._examine_copies(X, rows)])
-        # On a copy, and all at once at the end: what stops half-way must leave nothing behind.
-        grown = copy(self)
-        grown._seen = copy(self._seen)
-        grown._seen.add(rows)
-        grown._findings = (*self._findings, *found)
+        seen = copy(self._seen)
+        seen.add(rows)
+        findings = (*self._findings, *found)
         added = self._provenance.get("added_samples", 0) + len(rows)
-        grown._provenance = {**self._provenance, "added_samples": added}
-        if "look" in self._provenance:
-            grown._provenance["look"] = self._provenance["look"] + 1
-        grown._learn(self.statistics_ + new, None, None, check_random_state(0))
-        self.__dict__.update(vars(grown))
+        provenance = {**self._provenance, "added_samples": added}
+        if "look" in provenance:
+            provenance["look"] += 1
+        rng = check_random_state(0)
+        learned = self._learned(self.statistics_ + new, provenance, findings, rng)
+        # All at once at the end: what stops half-way must leave nothing behind.
+        own = {"_seen": seen, "_findings": findings, "_provenance": provenance}
+        self.__dict__.update(learned | own)
         return self
 
     def _examine_known(
@@ -326,12 +346,14 @@ class MajorityVoteClassifier(CertifiedVote):
                 "prune cannot change weights that were tested as they are (heldout): learn them "
                 "by a bound such as lacasse, or certify the smaller vote on new data."
             )
-        pruned = copy(self)
-        pruned._seen = copy(self._seen)
-        bound = get_bound(claimed.bound, **claimed.bound_parameters)
-        certificate = certify(
-            self.statistics_, weights=kept / kept.sum(), bound=bound, prior=self._prior
+        certificate = issue(
+            claimed.bound_object,
+            self.statistics_,
+            kept / kept.sum(),
+            self._prior,
+            provenance=self._provenance,
+            findings=self._findings,
         )
-        pruned.weights_ = certificate.weights
-        pruned.certificate_ = self._add_provenance(certificate)
-        return pruned
+        return self._with(
+            _seen=copy(self._seen), certificate_=certificate, weights_=certificate.weights
+        )

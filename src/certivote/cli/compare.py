@@ -3,146 +3,96 @@
 import csv
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
+import typer
 
 from .._utils.formatting import format_confidence, format_up
 from .._utils.progress import progress_bar
-from ..bounds import list_bounds
-from ..certificate import Certificate, certify
-from ..classifiers import (
-    CBBoostClassifier,
-    CqBoostClassifier,
-    MajorityVoteClassifier,
-    MinCqClassifier,
-)
-from ..learners import logistic
-from ..statistics import VoteStatistics
-from ..voters import PredictionTable, fit_voters
-from .data import Table
-from .models import check_prior_option, make_bound, make_voters
-from .output import print_table, say, write_folder
+from . import options
+from .output import print_json, print_table, results_folder, say, write_folder
 
-__all__ = ["compare_data", "print_comparison"]
+if TYPE_CHECKING:
+    from numpy.random import RandomState
+    from numpy.typing import NDArray
+    from sklearn.pipeline import Pipeline
 
-# What is written.
-FILES = ("comparison.csv", "comparison.png")
-_BINARY = {
-    "cb-boost": CBBoostClassifier,
-    "mincq": MinCqClassifier,
-    "cqboost": CqBoostClassifier,
-}
+    from ..certificate import Certificate
+    from .data import Table
+
+__all__ = ["compare"]
+
+_FILES = ("comparison.csv", "comparison.png")
 _QUADRATIC = ("mincq", "cqboost")
 
 
-def compare_data(
-    table: Table,
-    kind: str,
-    n_voters: int | None,
-    prior: str,
-    delta: float,
-    constant: str,
-    share_delta: bool,
-    certify_size: float,
-    test_size: float,
-    seed: int,
-    jobs: int | None,
-    verbose: int,
-) -> dict[str, Any]:
-    """Train voters once, then learn, certify and test every vote of them.
+@options.command
+def compare(
+    data: options.Data = options.DATA,
+    target: options.Target = None,
+    drop: options.Drop = None,
+    categorical: options.Categorical = None,
+    delta: options.Delta = options.DELTA,
+    constant: options.Constant = None,
+    share_delta: Annotated[
+        bool,
+        typer.Option(
+            "--share-delta",
+            help="Share delta out evenly, so that all certificates hold at once and the smallest "
+            "may be claimed.",
+        ),
+    ] = False,
+    voters: options.VoterKind = None,
+    n_voters: options.NVoters = None,
+    prior: options.Prior = options.PRIOR,
+    certify_size: options.CertifySize = None,
+    test_size: Annotated[
+        float,
+        typer.Option(help="The share of the rows that test, where DATA has no test rows."),
+    ] = 0.25,
+    seed: options.Seed = options.SEED,
+    jobs: options.Jobs = None,
+    out: options.Out = None,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Certify every bound and learner on the same voters and split, with test risks beside."""
+    from numpy.random import RandomState
 
-    Parameters
-    ----------
-    table : Table
-        The data.
-    kind, n_voters, prior, delta, constant, certify_size, seed, jobs
-        The options of the command.
-    share_delta : bool
-        Whether to share delta out evenly, so that all certificates hold at once.
-    test_size : float
-        The share of the rows that test, where the data has no test rows of its own.
-    verbose : int
-        Show progress bars if positive.
-    """
-    names = list_bounds()
-    for name in names:
-        make_bound(name, delta, constant)
-    rng = np.random.RandomState(seed)
-    parts = _parts(table, certify_size, test_size, rng)
-    (X_a, y_a), (X_b, y_b), (X_test, y_test) = parts
-    classes = np.unique(np.concatenate([y_a, y_b, y_test]))
-    voters = fit_voters(
-        make_voters(kind, n_voters, jobs), X_a, y_a, random_state=rng, n_jobs=jobs, verbose=verbose
+    from ..bounds import bound_at, list_bounds
+    from .data import read_table
+    from .models import check_prior, make_voters
+
+    silent = quiet or as_json
+    pool = make_voters(voters, n_voters, jobs)
+    check_prior(prior)
+    for name in list_bounds():
+        bound_at(name, delta, constant)
+    table = read_table(data, target, drop or [], categorical or [], quiet=silent)
+    folder = results_folder(out, table.name, "comparison", _FILES)
+    rng = RandomState(seed)
+    share = options.CERTIFY_SIZE if certify_size is None else certify_size
+    ballots = _vote(
+        pool, _split(table, share, test_size, rng), prior, rng, jobs, verbose=0 if silent else 1
     )
-    check_prior_option(prior)
-    weights = None
-    if prior == "learned":
-        ballots = voters.votes(X_a, classes, n_jobs=jobs, verbose=verbose)
-        sample = VoteStatistics.from_votes(ballots.codes, ballots.truth(y_a), keep_rows=True)
-        weights = logistic(sample)
-    # The voters were trained on some of the classes, and name no others.
-    ballots, ballots_test = (
-        voters.votes(X, classes, n_jobs=jobs, verbose=verbose) for X in (X_b, X_test)
-    )
-    votes, votes_test = ballots.codes, ballots_test.codes
-    codes, codes_test = ballots.truth(y_b), ballots_test.truth(y_test)
-    if len(classes) == 2:
-        names += _BINARY
-        if find_spec("clarabel") is None:
-            names = [name for name in names if name not in _QUADRATIC]
-            warnings.warn(
-                f"{' and '.join(_QUADRATIC)} are left out: they need pip install 'certivote[qp]'.",
-                stacklevel=2,
-            )
-    own = delta / len(names) if share_delta else delta
-    certificates: dict[str, Certificate] = {}
-    risks: dict[str, float] = {}
-    with progress_bar("learning", len(names), verbose) as advance:
-        for name in names:
-            try:
-                vote = _learner(name, own, constant, weights).fit(votes, codes)
-            except (ValueError, RuntimeError) as error:
-                warnings.warn(f"{name} is left out: {error}", stacklevel=2)
-                advance()
-                continue
-            certificates[name] = vote.certificate_
-            if name in _BINARY:
-                lacasse = make_bound("lacasse", own, constant)
-                certificates[name] = certify(vote.statistics_, weights=vote.weights_, bound=lacasse)
-            risks[name] = 1.0 - vote.score(votes_test, codes_test)
-            advance()
-    return {
-        "data": table.name,
-        "n_voters": len(voters),
-        "training_examples": len(y_a),
-        "certification_examples": len(y_b),
-        "test_examples": len(y_test),
-        "delta": delta,
-        "delta_each": own,
-        "certificates": certificates,
-        "test_risks": risks,
-    }
+    result = {"data": table.name, **_certify_all(ballots, delta, constant, share_delta, not silent)}
+    files = _write(result, folder)
+    if as_json:
+        print_json(_as_json(result))
+    else:
+        _print_result(result, files, quiet)
 
 
-def _learner(name: str, delta: float, constant: str, prior: NDArray[np.float64] | None) -> Any:
-    """Return the learner of a row; the votes are its table."""
-    if name in _BINARY:
-        return _BINARY[name](voters=PredictionTable(), delta=delta)
-    bound = make_bound(name, delta, constant)
-    return MajorityVoteClassifier(
-        voters=PredictionTable(), bound=bound, prior=prior, random_state=0
-    )
-
-
-def _parts(
-    table: Table, certify_size: float, test_size: float, rng: np.random.RandomState
-) -> list[tuple[Any, NDArray[Any]]]:
+def _split(
+    table: "Table", certify_size: float, test_size: float, rng: "RandomState"
+) -> list[tuple[Any, "NDArray[Any]"]]:
     """Return the rows that train, certify and test."""
+    import numpy as np
+
     for option, size in (("--certify-size", certify_size), ("--test-size", test_size)):
         if not 0.0 < size < 1.0:
             raise ValueError(f"{option} must be a share between 0 and 1, got {size}.")
@@ -152,46 +102,141 @@ def _parts(
     cuts = np.split(order, [len(order) - n_test - n_b, len(order) - n_test])
     if min(len(cuts[0]), len(cuts[1]), len(cuts[2]) if table.test is None else 1) == 0:
         raise ValueError(f"{table.name} has too few rows to train, certify and test on.")
-    parts = [(_safe_indexing(table.X, rows), table.y[rows]) for rows in cuts]
+    parts = [(table.X.iloc[rows], table.y[rows]) for rows in cuts]
     return parts if table.test is None else [*parts[:2], table.test]
 
 
-def print_comparison(result: dict[str, Any], out: Path, quiet: bool) -> None:
-    """Print the table with its warning, and write it and its plot to a folder.
+@dataclass
+class _Ballots:
+    """What voters that were trained once say of the rows that certify, and of those that test."""
 
-    Parameters
-    ----------
-    result : dict
-        What `compare_data` returned.
-    out : Path
-        The folder.
-    quiet : bool
-        Whether to print the table only.
-    """
+    n_classes: int
+    n_voters: int
+    n_training: int
+    certify: tuple[Any, Any]
+    test: tuple[Any, Any]
+    prior: "NDArray[Any] | None"
+
+
+def _vote(
+    pool: "Pipeline",
+    parts: list[tuple[Any, "NDArray[Any]"]],
+    prior: str,
+    rng: "RandomState",
+    jobs: int | None,
+    verbose: int,
+) -> _Ballots:
+    """Train voters on the first part, learn a prior there if asked, and vote on the others."""
+    import numpy as np
+
+    from ..learners import logistic
+    from ..statistics import VoteStatistics
+    from ..voters import fit_voters
+
+    # The voters are trained on some of the classes, and name no others.
+    classes = np.unique(np.concatenate([y for _, y in parts]))
+    X, y = parts[0]
+    voters = fit_voters(pool, X, y, random_state=rng, n_jobs=jobs, verbose=verbose)
+
+    def votes_and_labels(X: Any, y: "NDArray[Any]") -> tuple[Any, Any]:
+        ballots = voters.votes(X, classes, n_jobs=jobs, verbose=verbose)
+        return ballots.codes, ballots.truth(y)
+
+    weights = None
+    if prior != options.PRIOR:
+        weights = logistic(VoteStatistics.from_votes(*votes_and_labels(X, y), keep_rows=True))
+    certify, test = (votes_and_labels(*part) for part in parts[1:])
+    return _Ballots(len(classes), len(voters), len(y), certify, test, weights)
+
+
+def _certify_all(
+    ballots: _Ballots, delta: float, constant: str | None, share_delta: bool, verbose: bool
+) -> dict[str, Any]:
+    """Learn, certify and test a vote by every bound and learner, each at delta or at its share."""
+    from ..bounds import bound_at, list_bounds
+    from ..certificate import certify
+    from ..classifiers import MajorityVoteClassifier
+    from ..voters import PredictionTable
+
+    binary = _binary_learners() if ballots.n_classes == 2 else {}
+    names = [*list_bounds(), *binary]
+    own = delta / len(names) if share_delta else delta
+    certificates: dict[str, Certificate] = {}
+    risks: dict[str, float] = {}
+    with progress_bar("learning", len(names), int(verbose)) as advance:
+        for name in names:
+            # The votes are the table of their voters.
+            if name in binary:
+                learner = binary[name](voters=PredictionTable(), delta=own)
+            else:
+                learner = MajorityVoteClassifier(
+                    voters=PredictionTable(),
+                    bound=bound_at(name, own, constant),
+                    prior=ballots.prior,
+                    random_state=0,
+                )
+            try:
+                vote = learner.fit(*ballots.certify)
+            except (ValueError, RuntimeError) as error:
+                warnings.warn(f"{name} is left out: {error}", stacklevel=2)
+                advance()
+                continue
+            certificates[name] = vote.certificate_
+            if name in binary:
+                # By its own bound, with the constant of the others.
+                bound = bound_at(vote.certificate_.bound, own, constant)
+                certificates[name] = certify(vote.statistics_, weights=vote.weights_, bound=bound)
+            risks[name] = 1.0 - vote.score(*ballots.test)
+            advance()
+    return {
+        "n_voters": ballots.n_voters,
+        "training_examples": ballots.n_training,
+        "certification_examples": len(ballots.certify[1]),
+        "test_examples": len(ballots.test[1]),
+        "delta": delta,
+        "delta_each": own,
+        "certificates": certificates,
+        "test_risks": risks,
+    }
+
+
+def _binary_learners() -> dict[str, Any]:
+    """Return the learners of two classes that can run here, by their names."""
+    from ..classifiers import CBBoostClassifier, CqBoostClassifier, MinCqClassifier
+
+    learners = {
+        "cb-boost": CBBoostClassifier,
+        "mincq": MinCqClassifier,
+        "cqboost": CqBoostClassifier,
+    }
+    if find_spec("clarabel") is None:
+        warnings.warn(
+            f"{' and '.join(_QUADRATIC)} are left out: they need pip install 'certivote[qp]'.",
+            stacklevel=2,
+        )
+        learners = {name: kind for name, kind in learners.items() if name not in _QUADRATIC}
+    return learners
+
+
+def _print_result(result: dict[str, Any], files: list[Path], quiet: bool) -> None:
+    """Print the table with its warning."""
     rows = [
         [name, f"{result['test_risks'][name]:.4f}", format_up(certificate.risk_bound)]
         for name, certificate in result["certificates"].items()
     ]
     print_table(["learner", "test risk", "certificate"], rows)
-    files = write_comparison(result, out)
     if quiet:
         return
     say(
         f"{result['n_voters']} voters, trained on {result['training_examples']} examples, "
         f"certified on {result['certification_examples']}, tested on {result['test_examples']}."
     )
-    say(warning_of(result))
+    say(_warning(result))
     say("Written: " + ", ".join(map(str, files)))
 
 
-def warning_of(result: dict[str, Any]) -> str:
-    """Return what may, and may not, be claimed after looking at several certificates.
-
-    Parameters
-    ----------
-    result : dict
-        What `compare_data` returned.
-    """
+def _warning(result: dict[str, Any]) -> str:
+    """Return what may, and may not, be claimed after looking at several certificates."""
     confidence = format_confidence(result["delta"])
     if result["delta_each"] < result["delta"]:
         name, best = min(result["certificates"].items(), key=lambda item: item[1].risk_bound)
@@ -205,16 +250,8 @@ def warning_of(result: dict[str, Any]) -> str:
     )
 
 
-def write_comparison(result: dict[str, Any], out: Path) -> list[Path]:
-    """Write the table as CSV, and the plot if matplotlib is installed.
-
-    Parameters
-    ----------
-    result : dict
-        What `compare_data` returned.
-    out : Path
-        The folder.
-    """
+def _write(result: dict[str, Any], folder: Path) -> list[Path]:
+    """Write the table as CSV, and the plot if matplotlib is installed."""
 
     def write_csv(path: Path) -> None:
         with path.open("w", newline="", encoding="utf-8") as file:
@@ -234,30 +271,23 @@ def write_comparison(result: dict[str, Any], out: Path) -> list[Path]:
         ComparisonDisplay.from_certificates(certificates, test_risks=risks, ax=figure.add_subplot())
         figure.savefig(path, dpi=150)
 
-    table, plot = FILES
+    table, plot = _FILES
     files: dict[str, Callable[[Path], object]] = {table: write_csv}
     if find_spec("matplotlib") is not None:
         files[plot] = write_plot
-    return write_folder(out, files)
+    return write_folder(folder, files)
 
 
-def as_json(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the comparison as plain objects.
-
-    Parameters
-    ----------
-    result : dict
-        What `compare_data` returned.
-    """
-    rows = {
+def _as_json(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the comparison as plain objects."""
+    plain = dict(result)
+    certificates, risks = plain.pop("certificates"), plain.pop("test_risks")
+    votes = {
         name: {
             "risk_bound": certificate.risk_bound,
-            "test_risk": result["test_risks"][name],
+            "test_risk": risks[name],
             "delta": certificate.delta,
         }
-        for name, certificate in result["certificates"].items()
+        for name, certificate in certificates.items()
     }
-    plain = {
-        key: value for key, value in result.items() if key not in ("certificates", "test_risks")
-    }
-    return {**plain, "votes": rows, "warning": warning_of(result)}
+    return {**plain, "votes": votes, "warning": _warning(result)}

@@ -1,5 +1,7 @@
 """Voters for tables of numbers and categories, and models from files."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,32 +16,23 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from .._utils.files import file_sha256
-from ..bounds import Bound, get_bound
+from .._version import __version__
 from ..certificate import Certificate, CertificateError
-from ..classifiers.base import CertifiedVote
-from ..voters import Stumps
-from ..voters.estimators import Prepared
-from .data import Table
-from .output import note
+from ..classifiers import CertifiedVote
+from ..voters import Stumps, Trees
+from .data import Table, read_table
+from .output import MODEL, REPORT, note
 
 __all__ = [
-    "CERTIFICATE",
-    "MODEL",
-    "REPORT",
-    "category_names",
     "check_belongs",
-    "check_classes",
-    "feature_names",
+    "check_prior",
     "frozen",
     "is_vote",
     "load_model",
-    "make_bound",
     "make_voters",
-    "match_columns",
+    "read_for",
 ]
 
-# What certify writes.
-MODEL, REPORT, CERTIFICATE = "model.joblib", "report.html", "certificate.json"
 TRUST = "loading a .joblib file runs code that is in it: load only files that you trust."
 _COLUMNS, _CATEGORIES = "columns", "categories"
 _KINDS = ("trees", "forest", "extra-trees", "stumps")
@@ -47,50 +40,20 @@ _KINDS = ("trees", "forest", "extra-trees", "stumps")
 _MOST_CATEGORIES = 50
 
 
-def make_bound(name: str, delta: float, constant: str) -> Bound:
-    """Return a bound by its name, with the settings that it has.
-
-    Parameters
-    ----------
-    name : str
-        One of `certivote.bounds.list_bounds`.
-    delta : float
-        The probability that the certificate may fail.
-    constant : str
-        "exact" or "maurer", for the bounds that have one.
-    """
-    settings = {"delta": delta, "constant": constant}
-    own = get_bound(name).get_params(deep=False)
-    return get_bound(name, **{key: value for key, value in settings.items() if key in own})
-
-
-def check_prior_option(prior: str) -> None:
-    """Refuse anything but the two priors that the command line knows.
-
-    Parameters
-    ----------
-    prior : str
-        The option.
-    """
+def check_prior(prior: str) -> None:
+    """Refuse anything but the two priors that the command line knows."""
     if prior not in ("uniform", "learned"):
         raise ValueError(f"--prior must be uniform or learned, got {prior!r}.")
 
 
-def make_voters(kind: str, n_voters: int | None, n_jobs: int | None) -> Pipeline:
-    """Return unfitted voters after a preprocessing: both are fitted on part A only.
+def make_voters(kind: str | None, n_voters: int | None, n_jobs: int | None) -> Pipeline:
+    """Return unfitted voters, trees if None, after a preprocessing: both are fitted on part A only.
 
     Missing numbers become the median, with a column that says so; categories become columns of
     their own, a missing one too.
-
-    Parameters
-    ----------
-    kind : str
-        One of trees, forest, extra-trees, stumps.
-    n_voters : int or None
-        The number of trees; 100 if None.
-    n_jobs : int or None
-        How many trees are trained at the same time.
     """
+    if kind is None:
+        kind = _KINDS[0]
     if kind not in _KINDS:
         raise ValueError(f"--voters must be one of {', '.join(_KINDS)}, got {kind!r}.")
     if n_voters is not None and n_voters < 1:
@@ -99,12 +62,11 @@ def make_voters(kind: str, n_voters: int | None, n_jobs: int | None) -> Pipeline
         if n_voters is not None:
             raise ValueError("--n-voters is for trees: stumps are ten thresholds per column.")
         voters: Any = Stumps()
+    elif kind == "trees":
+        voters = Trees(n_voters or 100)
     else:
-        settings = {"n_estimators": n_voters or 100, "n_jobs": n_jobs}
-        if kind == "extra-trees":
-            voters = ExtraTreesClassifier(**settings)
-        else:
-            voters = RandomForestClassifier(bootstrap=kind == "forest", **settings)
+        ensemble = RandomForestClassifier if kind == "forest" else ExtraTreesClassifier
+        voters = ensemble(n_voters or 100, n_jobs=n_jobs)
     return Pipeline([(_COLUMNS, _preprocessing()), ("voters", voters)])
 
 
@@ -123,16 +85,8 @@ def _preprocessing() -> ColumnTransformer:
     )
 
 
-def load_model(path: Path, quiet: bool = False) -> Any:
-    """Return the classifier, or the list of classifiers, in a file that the user named.
-
-    Parameters
-    ----------
-    path : Path
-        A file that joblib wrote.
-    quiet : bool, default=False
-        Whether to leave out the warning that loading runs code.
-    """
+def load_model(path: Path, quiet: bool) -> Any:
+    """Return the classifier, or the list of classifiers, in a file that the user named."""
     import joblib
 
     if not path.is_file():
@@ -142,6 +96,13 @@ def load_model(path: Path, quiet: bool = False) -> Any:
     try:
         model = joblib.load(path)
     except Exception as error:
+        writer = _writer(path)
+        if writer is not None and writer != __version__:
+            raise ValueError(
+                f"{path} was written by certivote {writer}, and this is {__version__}, which "
+                "cannot load it: run certify again with this version, or install "
+                f"certivote=={writer} to use it."
+            ) from error
         raise ValueError(
             f"{path} is not a model that joblib can load: {type(error).__name__}: {error}"
         ) from error
@@ -155,22 +116,19 @@ def load_model(path: Path, quiet: bool = False) -> Any:
     return model
 
 
+def _writer(path: Path) -> str | None:
+    """Return the version of certivote that wrote a model, as its certificate says in the file."""
+    found = re.search(
+        rb"certivote_version.{0,4}?\x8c.([0-9][\w.+-]*)", path.read_bytes(), re.DOTALL
+    )
+    return None if found is None else found.group(1).decode("ascii")
+
+
 def check_belongs(certificate: Certificate, path: Path, model: Path) -> list[str]:
     """Refuse files of another run than a certificate, as far as it says what it was written with.
 
-    Parameters
-    ----------
-    certificate : Certificate
-        The certificate.
-    path : Path
-        Its file. What else was written with it is looked for beside it.
-    model : Path
-        The file of the model.
-
-    Returns
-    -------
-    list of str
-        The files that are there, and of which it carries no digest.
+    The page is looked for beside the certificate, which is at ``path``. What comes back are the
+    files that are there, and of which it carries no digest.
     """
     unbound = []
     for name, file in ((MODEL, model), (REPORT, path.with_name(REPORT))):
@@ -187,82 +145,61 @@ def check_belongs(certificate: Certificate, path: Path, model: Path) -> list[str
     return unbound
 
 
-def frozen(model: Any) -> Any:
-    """Return fitted classifiers as voters that stay as they are.
+def read_for(
+    model: Any,
+    data: str,
+    target: str | None = None,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    labelled: bool = True,
+    quiet: bool = False,
+) -> Table:
+    """Read data as a model takes it: its columns, of its types, and labels that it knows."""
+    features, categories = _feature_names(model), _category_names(model)
+    table = read_table(
+        data,
+        target,
+        drop,
+        categorical,
+        features=features,
+        names_only=categories,
+        as_read=categories is None,
+        labelled=labelled,
+        quiet=quiet,
+    )
+    if labelled:
+        _check_classes(model, table)
+    if features is None:
+        n_columns = table.X.shape[1]
+        wanted = getattr(_first(model), "n_features_in_", n_columns)
+        if wanted != n_columns:
+            raise ValueError(
+                f"the model takes {wanted} columns, but {table.name} has {n_columns} besides the "
+                "target: name what to leave out with --drop."
+            )
+        table.X = table.X.to_numpy()
+    return table
 
-    Parameters
-    ----------
-    model : classifier or list of classifiers
-        What `load_model` returned.
-    """
-    if isinstance(model, list | tuple):
-        return [FrozenEstimator(member) for member in model]
-    return FrozenEstimator(model)
 
-
-def _first(model: Any) -> Any:
-    return model[0] if isinstance(model, list | tuple) else model
-
-
-def feature_names(model: Any) -> list[str] | None:
-    """Return the columns that a model was fitted on, where it knows their names.
-
-    Parameters
-    ----------
-    model : classifier or list of classifiers
-        What `load_model` returned.
-    """
+def _feature_names(model: Any) -> list[str] | None:
+    """Return the columns that a model was fitted on, where it knows their names."""
     names = getattr(_first(model), "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
 
-def category_names(model: Any) -> list[str] | None:
-    """Return the columns that hold categories for a vote of `make_voters`; None for other models.
-
-    Parameters
-    ----------
-    model : classifier or list of classifiers
-        What `load_model` returned.
-    """
+def _category_names(model: Any) -> list[str] | None:
+    """Return the columns of categories of a vote of `make_voters`; None for other models."""
     for group in model.voters_.groups if is_vote(model) else ():
-        steps = dict(group.transformers.steps) if isinstance(group, Prepared) else {}
+        # Voters at the end of a pipeline keep what comes before them.
+        steps = getattr(getattr(group, "transformers", None), "named_steps", {})
         if isinstance(steps.get(_COLUMNS), ColumnTransformer):
             chosen = {name: list(names) for name, _, names in steps[_COLUMNS].transformers_}
             return chosen.get(_CATEGORIES, [])
     return None
 
 
-def match_columns(model: Any, table: Table) -> Any:
-    """Return the features as the model takes them.
-
-    Parameters
-    ----------
-    model : classifier or list of classifiers
-        What `load_model` returned.
-    table : Table
-        The data, read with the model's `feature_names`.
-    """
-    if feature_names(model) is not None:
-        return table.X
-    wanted = getattr(_first(model), "n_features_in_", table.X.shape[1])
-    if wanted != table.X.shape[1]:
-        raise ValueError(
-            f"the model takes {wanted} columns, but {table.name} has {table.X.shape[1]} besides "
-            "the target: name what to leave out with --drop."
-        )
-    return table.X.to_numpy()
-
-
-def check_classes(model: Any, table: Table) -> None:
-    """Refuse labels that the model does not know.
-
-    Parameters
-    ----------
-    model : classifier or list of classifiers
-        What `load_model` returned.
-    table : Table
-        The data.
-    """
+def _check_classes(model: Any, table: Table) -> None:
+    """Refuse labels that the model does not know."""
     if not hasattr(_first(model), "classes_"):
         return
     known = np.asarray(_first(model).classes_)
@@ -284,12 +221,17 @@ def _listed(labels: NDArray[Any]) -> str:
     return ", ".join(shown + ["…"] * (len(labels) > 8))
 
 
-def is_vote(model: Any) -> bool:
-    """Tell whether a model is a vote of this library.
+def _first(model: Any) -> Any:
+    return model[0] if isinstance(model, list | tuple) else model
 
-    Parameters
-    ----------
-    model : object
-        What `load_model` returned.
-    """
+
+def frozen(model: Any) -> Any:
+    """Return fitted classifiers, one or a list, as voters that stay as they are."""
+    if isinstance(model, list | tuple):
+        return [FrozenEstimator(member) for member in model]
+    return FrozenEstimator(model)
+
+
+def is_vote(model: Any) -> bool:
+    """Tell whether a model is a vote of this library."""
     return isinstance(model, CertifiedVote)

@@ -1,66 +1,154 @@
 """``certivote bound`` and ``certivote plan``: certificates from a few numbers."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ..bounds import MomentBound, list_moment_bounds
-from ..certificate import Certificate
-from ..planning import samples_needed, samples_to_test
-from .models import make_bound
+import typer
 
-__all__ = ["bounds_of", "joint_error_of", "pilot", "plan", "plan_test"]
+from .._utils.formatting import format_up
+from . import options
+from .output import print_json, print_table, say
 
+if TYPE_CHECKING:
+    from ..bounds import MomentBound
 
-def joint_error_of(gibbs: float, disagreement: float | None, joint_error: float | None) -> float:
-    """Return the joint error, from ``e = r − d/2`` if it is not given.
+__all__ = ["bound", "plan"]
 
-    Parameters
-    ----------
-    gibbs, disagreement, joint_error : float or None
-        The moments of a vote.
-    """
-    if (disagreement is None) == (joint_error is None):
-        raise ValueError("give either --disagreement or --joint-error.")
-    if joint_error is not None:
-        return joint_error
-    assert disagreement is not None
-    largest = 2.0 * gibbs * (1.0 - gibbs)
-    if not 0.0 <= disagreement <= largest + 1e-12:
-        raise ValueError(
-            f"--disagreement must be between 0 and 2r(1−r), here {largest:g}: two voters drawn "
-            f"alike do not disagree more often; got {disagreement:g}."
-        )
-    return max(0.0, gibbs - disagreement / 2.0)
+# Gibbs risk, joint error and KL.
+_Moments = tuple[float, float, float]
 
 
-def bounds_of(
-    gibbs: float, joint_error: float, kl: float, m: int, delta: float, constant: str
-) -> dict[str, float]:
-    """Return the value of every certificate that four numbers determine.
+@options.command
+def bound(
+    gibbs: options.Gibbs,
+    m: Annotated[int, typer.Option("-m", "--samples", help="The number of examples.")],
+    disagreement: options.Disagreement = None,
+    joint_error: options.JointError = None,
+    kl: options.Kl = None,
+    delta: options.Delta = options.DELTA,
+    constant: options.Constant = None,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Compute every certificate that four numbers determine."""
+    from ..bounds import list_moment_bounds
 
-    Parameters
-    ----------
-    gibbs, joint_error, kl, m, delta, constant
-        As in `certivote.bounds.MomentBound.from_moments`.
-    """
     if m < 1:
         raise ValueError(f"-m must be at least 1 example, got {m}.")
-    values = {}
-    for name in list_moment_bounds():
-        bound = make_bound(name, delta, constant)
-        assert isinstance(bound, MomentBound)
-        values[name] = bound.from_moments(gibbs, joint_error, kl, m)
-    return values
+    moments = _moments(gibbs, disagreement, joint_error, kl)
+    values = {
+        name: min(1.0, _moment_bound(name, delta, constant).from_moments(*moments, m))
+        for name in list_moment_bounds()
+    }
+    if as_json:
+        print_json(values)
+        return
+    rows = [
+        [name, format_up(value) + ("" if value < 1.0 else " (says nothing)")]
+        for name, value in values.items()
+    ]
+    print_table(["bound", "risk at most"], rows)
 
 
-def pilot(path: Path) -> tuple[float, float, float] | float:
-    """Return the moments and KL of a certificate that holds up, or the share of tested errors.
+@options.command
+def plan(
+    target: Annotated[float, typer.Option(help="The risk that you want to claim.")],
+    pilot: Annotated[
+        Path | None,
+        typer.Option(help="A certificate.json whose errors, or moments and KL, are assumed."),
+    ] = None,
+    risk: Annotated[
+        float | None, typer.Option(help="The error to assume of a finished vote, to be tested.")
+    ] = None,
+    gibbs: options.GibbsIfAny = None,
+    disagreement: options.Disagreement = None,
+    joint_error: options.JointError = None,
+    kl: options.Kl = None,
+    bound: Annotated[
+        str | None,
+        typer.Option(help="One bound; all if not given.", autocompletion=options.complete_bound),
+    ] = None,
+    delta: options.Delta = options.DELTA,
+    constant: options.Constant = None,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Say how many certification examples a claim would need, from a pilot or assumed moments."""
+    if sum(source is not None for source in (pilot, risk, gibbs)) != 1:
+        raise ValueError(
+            "give either --pilot, or --gibbs with --disagreement or --joint-error, or --risk."
+        )
+    if gibbs is None and (disagreement, joint_error, kl) != (None, None, None):
+        raise ValueError(
+            "--disagreement, --joint-error and --kl go with --gibbs: leave them out here."
+        )
+    assumed: _Moments | float
+    if pilot is not None:
+        assumed = _read_pilot(pilot)
+    elif risk is not None:
+        assumed = risk
+    else:
+        assert gibbs is not None
+        assumed = _moments(gibbs, disagreement, joint_error, kl)
+    if isinstance(assumed, float):
+        result = _plan_test(target, assumed, delta, bound)
+    else:
+        result = _plan_moments(target, assumed, delta, constant, bound)
+    if as_json:
+        print_json(result)
+        return
+    beyond = "more than 10¹²"
+    if isinstance(assumed, float) and assumed >= target:
+        beyond = f"no number is enough: it errs on {assumed:.1%}"
+    rows = [
+        [name, beyond if needed is None else f"{needed:,}"]
+        for name, needed in result["samples_needed"].items()
+    ]
+    print_table(["bound", f"examples for a claim of {target:g}"], rows)
+    if not quiet and isinstance(assumed, float):
+        say("This assumes that the vote errs as often as before: a plan, not a promise.")
+    elif not quiet:
+        say(
+            "This assumes that Gibbs risk, joint error and KL stay as they are: a plan, not a "
+            "promise. Larger samples usually allow weights with a larger KL."
+        )
 
-    Parameters
-    ----------
-    path : Path
-        The certificate of a pilot.
-    """
+
+def _moments(
+    gibbs: float, disagreement: float | None, joint_error: float | None, kl: float | None
+) -> _Moments:
+    """Return the moments of a vote, the joint error from ``e = r − d/2`` if it is not given."""
+    if (disagreement is None) == (joint_error is None):
+        raise ValueError("give either --disagreement or --joint-error.")
+    if disagreement is not None:
+        largest = 2.0 * gibbs * (1.0 - gibbs)
+        if not 0.0 <= disagreement <= largest + 1e-12:
+            raise ValueError(
+                f"--disagreement must be between 0 and 2r(1−r), here {largest:g}: two voters drawn "
+                f"alike do not disagree more often; got {disagreement:g}."
+            )
+        joint_error = max(0.0, gibbs - disagreement / 2.0)
+    assert joint_error is not None
+    return gibbs, joint_error, 0.0 if kl is None else kl
+
+
+def _moment_bound(name: str, delta: float, constant: str | None) -> "MomentBound":
+    """Return a bound that moments and KL determine."""
+    from ..bounds import MomentBound, bound_at, list_moment_bounds
+
+    chosen = bound_at(name, delta, constant)
+    if not isinstance(chosen, MomentBound):
+        raise ValueError(f"--bound must be one of {', '.join(list_moment_bounds())}, got {name!r}.")
+    return chosen
+
+
+def _read_pilot(path: Path) -> _Moments | float:
+    """Return the moments of a certificate that holds up, or the share of tested errors."""
+    from ..bounds import HeldoutBound, list_moment_bounds
+    from ..certificate import Certificate
+
     certificate = Certificate.from_json(path)
     certificate.verify()
     if "vote_errors" in certificate.evidence:
@@ -68,65 +156,37 @@ def pilot(path: Path) -> tuple[float, float, float] | float:
     if certificate.gibbs_risk is None or certificate.joint_error is None:
         raise ValueError(
             f"{path} is by the bound {certificate.bound!r}, which knows no moments to plan with: "
-            "give a pilot by heldout, or by a bound on moments, such as lacasse."
+            f"give a pilot by {HeldoutBound.name}, or by one of {', '.join(list_moment_bounds())}."
         )
     return certificate.gibbs_risk, certificate.joint_error, certificate.kl
 
 
-def plan_test(target: float, risk: float, delta: float, bound: str | None) -> dict[str, Any]:
-    """Return how many examples a test of the vote would need for a claim.
+def _plan_test(target: float, risk: float, delta: float, bound: str | None) -> dict[str, Any]:
+    """Return how many examples a test of a vote that errs so often would need for a claim."""
+    from ..bounds import HeldoutBound
+    from ..planning import samples_to_test
 
-    Parameters
-    ----------
-    target : float
-        The risk to be claimed.
-    risk : float
-        How often the vote errs.
-    delta : float
-        The probability that the certificate may fail.
-    bound : str or None
-        None, or ``"heldout"``.
-    """
-    if bound not in (None, "heldout"):
-        raise ValueError(f"--bound must be heldout where errors were tested, got {bound!r}.")
-    needed = {"heldout": samples_to_test(target, risk, delta)}
+    name = HeldoutBound.name
+    if bound not in (None, name):
+        raise ValueError(f"--bound must be {name} where errors were tested, got {bound!r}.")
+    needed = {name: samples_to_test(target, risk, delta)}
     return {"target": target, "risk": risk, "samples_needed": needed}
 
 
-def plan(
-    target: float,
-    moments: tuple[float, float, float],
-    delta: float,
-    constant: str,
-    bound: str | None,
+def _plan_moments(
+    target: float, moments: _Moments, delta: float, constant: str | None, bound: str | None
 ) -> dict[str, Any]:
-    """Return how many certification examples each bound would need for a claim.
+    """Return how many certification examples each bound, or one, would need for a claim."""
+    from ..bounds import list_moment_bounds
+    from ..planning import samples_needed
 
-    Parameters
-    ----------
-    target : float
-        The risk to be claimed.
-    moments : tuple of float
-        Gibbs risk, joint error and KL.
-    delta, constant
-        The settings of the bounds.
-    bound : str or None
-        One bound; all if None.
-    """
-    gibbs, joint_error, kl = moments
-    names = list_moment_bounds() if bound is None else [bound]
-    needed = {}
-    for name in names:
-        chosen = make_bound(name, delta, constant)
-        if not isinstance(chosen, MomentBound):
-            raise ValueError(
-                f"--bound must be one of {', '.join(list_moment_bounds())}, got {name!r}."
-            )
-        needed[name] = samples_needed(chosen, target, gibbs, joint_error, kl)
+    needed = {
+        name: samples_needed(_moment_bound(name, delta, constant), target, *moments)
+        for name in (list_moment_bounds() if bound is None else [bound])
+    }
+    names = ("gibbs_risk", "joint_error", "kl")
     return {
         "target": target,
-        "gibbs_risk": gibbs,
-        "joint_error": joint_error,
-        "kl": kl,
+        **dict(zip(names, moments, strict=True)),
         "samples_needed": needed,
     }

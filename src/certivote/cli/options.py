@@ -1,6 +1,5 @@
-"""The options that several commands share, and how each command ends."""
+"""The options that several commands share, each written once, and how a command ends."""
 
-import json
 import sys
 import traceback
 import warnings
@@ -11,66 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
-from .._utils.formatting import printable, printable_lines
+from .._utils.formatting import printable_lines
+from .output import fail, show_warning
 
-__all__ = ["command"]
+# What is taken where nothing else is asked for.
+DATA, DELTA = "breast-cancer", 0.05
+PRIOR, CERTIFY_SIZE, SEED = "uniform", 0.5, 0
 
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="A CSV or Parquet file with one row per example, or a built-in name: breast-cancer, "
-        "digits, or one of `certivote datasets`.",
-    ),
-]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        help="The column that holds the labels. Without it: the column called target, class, "
-        "label or y, else the last one."
-    ),
-]
-Drop = Annotated[
-    list[str] | None, typer.Option(help="A column to leave out, such as an identifier. Repeatable.")
-]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(help="A column of numbers, or of numbers and text, that are names. Repeatable."),
-]
-Delta = Annotated[
-    float, typer.Option(help="The probability that the certificate may fail.", show_default=True)
-]
-Constant = Annotated[
-    str,
-    typer.Option(help="exact, or maurer for the published constant 2√m, which is larger."),
-]
-VoterKind = Annotated[
-    str,
-    typer.Option(
-        help="trees (on all of part A), forest (bootstrapped), extra-trees, or stumps (ten "
-        "thresholds per column)."
-    ),
-]
-Prior = Annotated[
-    str,
-    typer.Option(
-        help="What the weights start from, fixed before part B is looked at: uniform, or learned "
-        "(on part A: for weak voters such as stumps)."
-    ),
-]
-NVoters = Annotated[int | None, typer.Option(help="The number of trees: 100 if not given.")]
-CertifySize = Annotated[
-    float, typer.Option(help="The share of the rows that certify; the others train the voters.")
-]
-Seed = Annotated[
-    int, typer.Option(help="The seed of the split and of the training. Fix it before you look.")
-]
-Jobs = Annotated[
-    int | None, typer.Option(help="Voters trained at the same time; -1 for all cores.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only, no progress.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+RUNS_CODE = "Loading it runs code that is in it: name only a file that you trust."
 
 
 def complete_bound(incomplete: str) -> list[str]:
@@ -87,20 +34,102 @@ def complete_data(incomplete: str) -> list[str]:
     return [name for name in builtin_names() if name.startswith(incomplete)]
 
 
-def command(run: Callable[..., int | None]) -> Callable[..., None]:
-    """Let a command end in an exit status, and an error in one sentence on standard error.
+# --- the data ------------------------------------------------------------------------------------
 
-    Parameters
-    ----------
-    run : callable
-        The command. It returns its exit status: 0 if None.
-    """
+_data = typer.Argument(
+    metavar="DATA",
+    autocompletion=complete_data,
+    help="A CSV or Parquet file with one row per example, or a built-in name: breast-cancer, "
+    "digits, or one of `certivote datasets`.",
+)
+Data = Annotated[str, _data]
+DataIfAny = Annotated[str | None, _data]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        help="The column that holds the labels. Without it: the column called target, class, "
+        "label or y, else the last one."
+    ),
+]
+Drop = Annotated[
+    list[str] | None, typer.Option(help="A column to leave out, such as an identifier. Repeatable.")
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(help="A column of numbers, or of numbers and text, that are names. Repeatable."),
+]
+
+# --- the certificate -----------------------------------------------------------------------------
+
+Delta = Annotated[
+    float, typer.Option(help="The probability that the certificate may fail.", show_default=True)
+]
+Constant = Annotated[
+    str | None,
+    typer.Option(
+        help="maurer for the published constant 2√m; if not given, the smallest that is valid."
+    ),
+]
+_gibbs = typer.Option(help="The Gibbs risk r: how often a drawn voter errs.")
+Gibbs = Annotated[float, _gibbs]
+GibbsIfAny = Annotated[float | None, _gibbs]
+Disagreement = Annotated[
+    float | None, typer.Option(help="How often exactly one of two drawn voters errs.")
+]
+JointError = Annotated[float | None, typer.Option(help="How often both of two drawn voters err.")]
+Kl = Annotated[
+    float | None,
+    typer.Option(help="The divergence of the weights from the prior; 0 if not given."),
+]
+
+# --- the voters ----------------------------------------------------------------------------------
+
+VoterKind = Annotated[
+    str | None,
+    typer.Option(
+        help="trees (the default: each on all of part A), forest (bootstrapped), extra-trees, or "
+        "stumps (ten thresholds per column)."
+    ),
+]
+NVoters = Annotated[int | None, typer.Option(help="The number of trees: 100 if not given.")]
+Prior = Annotated[
+    str,
+    typer.Option(
+        help="What the weights start from, fixed before part B is looked at: uniform, or learned "
+        "(on part A: for weak voters such as stumps)."
+    ),
+]
+CertifySize = Annotated[
+    float | None,
+    typer.Option(
+        help="The share of the rows that certify, 0.5 if not given; the others train the voters."
+    ),
+]
+Seed = Annotated[
+    int, typer.Option(help="The seed of the split and of the training. Fix it before you look.")
+]
+Jobs = Annotated[
+    int | None, typer.Option(help="Voters trained at the same time; -1 for all cores.")
+]
+
+# --- the results ---------------------------------------------------------------------------------
+
+Out = Annotated[
+    Path | None, typer.Option(help="The folder for the results: called after DATA if not given.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result only, no progress.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+def command(run: Callable[..., int | None]) -> Callable[..., None]:
+    """Let a command end in the exit status that it returns, an error in one sentence."""
 
     @wraps(run)
     def wrapped(**options: Any) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("default")
-            warnings.showwarning = _show_warning
+            warnings.showwarning = show_warning
             try:
                 status = run(**options)
             except (KeyboardInterrupt, BrokenPipeError):
@@ -116,23 +145,6 @@ def command(run: Callable[..., int | None]) -> Callable[..., None]:
     return wrapped
 
 
-def fail(message: str) -> None:
-    """Say on standard error what went wrong."""
-    print(f"error: {printable(message)}", file=sys.stderr)
-
-
-def print_json(value: Any) -> None:
-    """Print a result as JSON, in characters that every terminal shows as they are."""
-    text = json.dumps(value, indent=2, allow_nan=False, default=_plain)
-    print(text.replace("\x7f", r"\u007f"))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Path):
-        return str(value)
-    return value.item()
-
-
 def _sentence(error: Exception) -> str:
     """Return an error in words: those of the library are sentences already."""
     text = " ".join(str(error).split())
@@ -142,7 +154,3 @@ def _sentence(error: Exception) -> str:
     if known:
         return text
     return f"{type(error).__name__}: {text or 'no message'}. Add --debug to see where."
-
-
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"warning: {printable_lines(str(message))}", file=sys.stderr)

@@ -1,5 +1,6 @@
 """What the commands print, and folders of files that appear whole or not at all."""
 
+import json
 import os
 import shutil
 import sys
@@ -8,44 +9,44 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from .._utils.files import PREFIX, file_sha256
-from .._utils.formatting import format_confidence, format_up, printable
-from ..certificate import Certificate
+from .._utils.formatting import printable, printable_lines
 
-__all__ = ["check_folder", "note", "print_table", "say", "statement", "write_folder"]
+if TYPE_CHECKING:
+    from ..certificate import Certificate
 
+__all__ = [
+    "CERTIFICATE",
+    "MODEL",
+    "REPORT",
+    "check_folder",
+    "claim_of",
+    "fail",
+    "note",
+    "print_json",
+    "print_table",
+    "results_folder",
+    "say",
+    "show_warning",
+    "write_folder",
+]
+
+# What certify writes.
+MODEL, REPORT, CERTIFICATE = "model.joblib", "report.html", "certificate.json"
 # How often a folder is made again that another process takes away.
 _ATTEMPTS = 10
 
 
-def statement(certificate: Certificate) -> str:
-    """Return the claim in one plain sentence, the number rounded up.
-
-    Parameters
-    ----------
-    certificate : Certificate
-        What is claimed.
-    """
-    text = (
-        f"With {format_confidence(certificate.delta)} confidence, the probability that this vote "
-        f"errs on a new example like these is at most {format_up(certificate.risk_bound)}."
-    )
-    if certificate.vacuous:
-        text += " That says nothing: it takes more certification examples, or better voters."
-    return text
+def claim_of(certificate: "Certificate") -> str:
+    """Return the claim of a certificate, and that it says nothing where it does not."""
+    nothing = " That says nothing: it takes more certification examples, or better voters."
+    return certificate.claim + (nothing if certificate.vacuous else "")
 
 
 def say(text: str, style: str = "") -> None:
-    """Print a line; on a terminal in a style, and wrapped between words under its own indent.
-
-    Parameters
-    ----------
-    text : str
-        The line.
-    style : str, default=""
-        A style of rich.
-    """
+    """Print a line; on a terminal in a style, and wrapped between words under its own indent."""
     from rich.console import Console
 
     console = Console(highlight=False, emoji=False)
@@ -63,26 +64,33 @@ def say(text: str, style: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """Say something on standard error that is neither the result nor a warning.
-
-    Parameters
-    ----------
-    text : str
-        The note.
-    """
+    """Say something on standard error that is neither the result nor a warning."""
     print(f"note: {printable(text)}", file=sys.stderr)
 
 
-def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table: drawn on a terminal, tab-separated elsewhere.
+def fail(message: str) -> None:
+    """Say on standard error what went wrong."""
+    print(f"error: {printable(message)}", file=sys.stderr)
 
-    Parameters
-    ----------
-    headings : sequence of str
-        The names of the columns.
-    rows : sequence of sequences of str
-        The cells.
-    """
+
+def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Say a warning on standard error: what `warnings.showwarning` does here."""
+    print(f"warning: {printable_lines(str(message))}", file=sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    """Print a result as JSON, in characters that every terminal shows as they are."""
+    text = json.dumps(value, indent=2, allow_nan=False, default=_as_python)
+    print(text.replace("\x7f", r"\u007f"))
+
+
+def _as_python(value: Any) -> Any:
+    """Return a path as text, and a number of numpy as one of Python."""
+    return str(value) if isinstance(value, Path) else value.item()
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table: drawn on a terminal, tab-separated elsewhere."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -103,15 +111,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def check_folder(folder: Path, names: Iterable[str]) -> None:
-    """Refuse a folder that cannot be written, before the work begins, and leave no trace.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the files will go.
-    names : iterable of str
-        The names of the files.
-    """
+    """Refuse a folder that cannot take these files, before the work begins, and leave no trace."""
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise ValueError(f"{folder} is a file: name another folder with --out.")
     if not os.path.isdir(folder) and not os.path.isdir(folder.parent):
@@ -128,6 +128,13 @@ def check_folder(folder: Path, names: Iterable[str]) -> None:
         ) from error
 
 
+def results_folder(out: Path | None, name: str, kind: str, files: Iterable[str]) -> Path:
+    """Return the folder of the user, or one called after the data, when it can take the files."""
+    folder = out or Path(f"{name.replace(':', '-')}-{kind}")
+    check_folder(folder, files)
+    return folder
+
+
 def write_folder(folder: Path, files: Mapping[str, Callable[[Path], object]]) -> list[Path]:
     """Write files into a folder, or nothing at all if one of them fails.
 
@@ -136,17 +143,7 @@ def write_folder(folder: Path, files: Mapping[str, Callable[[Path], object]]) ->
     when the others are there. So whoever finds it finds what it was written with, or can tell by
     digests in it.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the files go. Those of the same names are replaced.
-    files : mapping of str to callable
-        For each name, what writes the file at a given path, where those before it lie already.
-
-    Returns
-    -------
-    list of Path
-        The files.
+    Each file has what writes it to a given path, where those before it lie already.
     """
     paths = [folder / name for name in files]
     with _room_inside(folder) as room:

@@ -1,57 +1,60 @@
 """``certivote predict``: the labels of a saved vote."""
 
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from ..certificate import Certificate, CertificateError
-from .data import read_table
-from .models import (
-    CERTIFICATE,
-    MODEL,
-    REPORT,
-    category_names,
-    check_belongs,
-    feature_names,
-    load_model,
-    match_columns,
-)
-from .output import note
+import typer
 
-__all__ = ["check_out", "predict_data"]
+from .._utils.files import write_whole
+from .._utils.formatting import printable, printable_lines
+from . import options
+from .output import CERTIFICATE, MODEL, REPORT, note
+
+__all__ = ["predict"]
 
 
-def predict_data(model: Path, data: str, drop: list[str], shares: bool, quiet: bool) -> Any:
-    """Return a frame with the predicted label of each row, and the vote shares if asked for.
+@options.command
+def predict(
+    model: Annotated[
+        Path, typer.Argument(help=f"The model.joblib that certify wrote. {options.RUNS_CODE}")
+    ],
+    data: options.Data,
+    drop: options.Drop = None,
+    shares: Annotated[
+        bool, typer.Option("--shares", help="Add the share of the vote of each class.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="The CSV file to write; standard output if not given.")
+    ] = None,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Predict the label of each row with a saved vote, as CSV."""
+    _check_out(out, model, data)
+    frame = _predictions(model, data, drop or [], shares, quiet or as_json)
+    text = frame.to_json(orient="records") if as_json else frame.to_csv(index=False)
+    if out is None:
+        # A file or a pipe has the labels as they are, as with ls.
+        sys.stdout.write(printable_lines(text) if sys.stdout.isatty() else text)
+    else:
+        write_whole(out, text)
+        if not quiet:
+            print(f"Written: {printable(str(out))}", file=sys.stderr)
 
-    Parameters
-    ----------
-    model : Path
-        A model that certify wrote, or any classifier.
-    data : str
-        A file or a built-in name. Columns that the model does not use are ignored.
-    drop : list of str
-        Columns to leave out, for a model that does not know the names of its columns.
-    shares : bool
-        Whether to add the share of the vote of each class.
-    quiet : bool
-        Whether to leave out the notes, such as that loading a model runs code.
-    """
+
+def _predictions(model: Path, data: str, drop: list[str], shares: bool, quiet: bool) -> Any:
+    """Return a frame with the predicted label of each row, and the vote shares if asked for."""
     import pandas as pd
+
+    from .models import load_model, read_for
 
     _check_run(model, quiet)
     vote = load_model(model, quiet)
     if isinstance(vote, list | tuple):
         raise ValueError(f"{model} holds several classifiers: certify them first.")
-    table = read_table(
-        data,
-        drop=drop,
-        features=feature_names(vote),
-        names_only=category_names(vote),
-        as_read=category_names(vote) is None,
-        labelled=False,
-        quiet=quiet,
-    )
-    X = match_columns(vote, table)
+    X = read_for(vote, data, drop=drop, labelled=False, quiet=quiet).X
     columns: dict[str, Any] = {"prediction": vote.predict(X)}
     if shares:
         for label, share in zip(vote.classes_, vote.predict_proba(X).T, strict=True):
@@ -59,18 +62,8 @@ def predict_data(model: Path, data: str, drop: list[str], shares: bool, quiet: b
     return pd.DataFrame(columns)
 
 
-def check_out(out: Path | None, model: Path, data: str) -> None:
-    """Refuse to write predictions over what they are made from.
-
-    Parameters
-    ----------
-    out : Path or None
-        Where they will go.
-    model : Path
-        The model.
-    data : str
-        The data.
-    """
+def _check_out(out: Path | None, model: Path, data: str) -> None:
+    """Refuse to write predictions over what they are made from."""
     if out is None or not out.exists():
         return
     if out.is_dir():
@@ -82,6 +75,9 @@ def check_out(out: Path | None, model: Path, data: str) -> None:
 
 def _check_run(model: Path, quiet: bool) -> None:
     """Refuse a model that lies beside the certificate of another run."""
+    from ..certificate import Certificate, CertificateError
+    from .models import check_belongs
+
     path = model.with_name(CERTIFICATE)
     if model.name != MODEL or not path.is_file():
         if model.is_file() and not quiet:

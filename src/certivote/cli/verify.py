@@ -2,31 +2,17 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ..certificate import Certificate, CertificateError, CertificateFormatError
-from ..certificate.provenance import (
-    FROZEN,
-    NEW_DATA,
-    PRIOR_GIVEN,
-    PRIOR_LEARNED,
-    SPLIT,
-    column_names,
-)
-from .data import builtin_names, read_table
-from .models import (
-    MODEL,
-    category_names,
-    check_belongs,
-    check_classes,
-    feature_names,
-    is_vote,
-    load_model,
-    match_columns,
-)
-from .output import statement
+import typer
 
-__all__ = ["verify_file"]
+from . import options
+from .output import MODEL, claim_of, fail, print_json, say
+
+if TYPE_CHECKING:
+    from ..certificate import Certificate
+
+__all__ = ["verify"]
 
 _ARITHMETIC = "The arithmetic is right. Votes, labels and voters were not checked."
 _EVERYTHING = "The certificate holds up, if what it assumes is true."
@@ -35,41 +21,68 @@ _WITHOUT_DATA = [
     "the voters: where they came from, and what they were trained on",
     "what the file says of the sample: where it came from, and what was found",
 ]
-_ORIGINS = {
-    SPLIT: "that the voters were trained on part A only",
-    FROZEN: "that the frozen voters were trained and chosen on other data",
-    NEW_DATA: "that neither the voters nor their weights have seen these examples, other than by "
-    "looking for rows of the fit",
-}
-_PRIORS = {
-    None: "the prior: it is uniform",
-    PRIOR_LEARNED: "the prior: it was learned again on part A",
-}
 
 
-def verify_file(path: Path, model: Path | None, data: str | None, quiet: bool) -> dict[str, Any]:
-    """Check a certificate: its arithmetic alone, or all of it with the model and the data.
+@options.command
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="The certificate.json to check.")],
+    model: Annotated[
+        Path | None,
+        typer.Option(help=f"The model.joblib that was written with it. {options.RUNS_CODE}"),
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="The data that it was made from.")] = None,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+    debug: options.Debug = False,
+) -> int:
+    """Check a certificate: its arithmetic alone, or the votes too with the model and the data.
 
-    Parameters
-    ----------
-    path : Path
-        The certificate.
-    model : Path or None
-        The model that was written with it.
-    data : str or None
-        The data that it was made from.
-    quiet : bool
-        Whether to leave out the notes, such as that loading a model runs code.
+    The arithmetic is right in a file that is made up from beginning to end, too. What nobody can
+    check, a certificate assumes.
 
-    Returns
-    -------
-    dict
-        Whether it holds (None if only the arithmetic was checked, which is right), what was checked
-        and what was not; then the verdict, the claim, what was found that throws doubt on it and
-        what it assumes, or the reason why it does not hold.
+    The exit status is 0 if what was checked is right, 1 if it is not, 2 if nothing could be
+    checked.
     """
     if (model is None) != (data is None):
         raise ValueError("--model and --data must be given together: votes need both.")
+    result = _verify(certificate, model, data, quiet or as_json)
+    if as_json:
+        print_json(result)
+    else:
+        _print_result(result, quiet, everything=model is not None)
+    return 1 if result["holds"] is False else 0
+
+
+def _print_result(result: dict[str, Any], quiet: bool, everything: bool) -> None:
+    """Print what was checked and what was not, the claim, and what throws doubt on it."""
+    if not quiet:
+        for text in result["checked"]:
+            say(f"checked: {text}")
+    if not quiet and result["holds"] is not False:
+        for text in result["not_checked"]:
+            say(f"not checked: {text}")
+        say(result["verdict"], style="bold")
+        say("It claims: " + result["statement"])
+        if everything:
+            say("It assumes:")
+            for text in result["assumptions"]:
+                say(f"  - {text}")
+    for text in result.get("findings", ()):
+        say(f"found, and throws doubt on the claim: {text}", style="bold red")
+    if result["holds"] is False:
+        fail(f"the certificate does not hold up: {result['reason']}")
+
+
+def _verify(path: Path, model: Path | None, data: str | None, quiet: bool) -> dict[str, Any]:
+    """Check a certificate: its arithmetic alone, or all of it with the model and the data.
+
+    What comes back says whether it holds (None if only the arithmetic was checked, which is right),
+    what was checked and what was not; then the verdict, the claim, what was found that throws doubt
+    on it and what it assumes, or the reason why it does not hold.
+    """
+    from ..certificate import Certificate, CertificateError, CertificateFormatError
+    from .models import check_belongs
+
     checked: list[str] = []
     not_checked = list(_WITHOUT_DATA)
     own_model = path.with_name(MODEL) if model is None else model
@@ -79,7 +92,7 @@ def verify_file(path: Path, model: Path | None, data: str | None, quiet: bool) -
         checked.append("the arithmetic: KL from the weights, the bound from the evidence")
         unbound = check_belongs(certificate, path, own_model)
         if model is not None and data is not None:
-            more, not_checked = _verify_all(certificate, model, data, quiet)
+            more, not_checked = _verify_votes(certificate, model, data, quiet)
             checked += more
         for name in unbound:
             not_checked.append(f"that {name} was written with it: there is no digest")
@@ -97,16 +110,21 @@ def verify_file(path: Path, model: Path | None, data: str | None, quiet: bool) -
         "checked": checked,
         "not_checked": not_checked,
         "verdict": _ARITHMETIC if model is None else _EVERYTHING,
-        "statement": statement(certificate),
+        "statement": claim_of(certificate),
         "findings": list(certificate.findings),
         "assumptions": list(certificate.assumptions),
     }
 
 
-def _verify_all(
-    certificate: Certificate, model: Path, data: str, quiet: bool
+def _verify_votes(
+    certificate: "Certificate", model: Path, data: str, quiet: bool
 ) -> tuple[list[str], list[str]]:
     """Count the votes again, and return what was checked and what was not."""
+    from ..certificate import CertificateError
+    from ..certificate.provenance import column_names
+    from .data import builtin_names
+    from .models import is_vote, load_model, read_for
+
     vote = load_model(model, quiet)
     if not is_vote(vote):
         raise ValueError(f"{model} is not a vote: give the model.joblib that certify wrote.")
@@ -117,19 +135,9 @@ def _verify_all(
         drop, categorical = (
             column_names(key, provenance.get(key, "[]")) for key in ("dropped", "categorical")
         )
-    table = read_table(
-        data,
-        target,
-        drop,
-        categorical,
-        features=feature_names(vote),
-        names_only=category_names(vote),
-        as_read=category_names(vote) is None,
-        quiet=quiet,
-    )
-    check_classes(vote, table)
+    table = read_for(vote, data, target, drop, categorical, quiet=quiet)
     try:
-        vote.verify(match_columns(vote, table), table.y, certificate)
+        vote.verify(table.X, table.y, certificate)
     except CertificateError as error:
         digests = {known.get("data_sha256") for known in (provenance, table.provenance)}
         if len(digests) == 1:
@@ -137,13 +145,30 @@ def _verify_all(
         raise CertificateError(
             f"{error} {data} is another file than the one that was certified, {_name(provenance)}."
         ) from error
+    checked, not_checked = _origins(provenance)
+    return checked, not_checked + _differences(provenance, table.provenance)
+
+
+def _origins(provenance: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return what a count of the votes checks, and what it does not, by where all came from."""
+    from ..certificate.provenance import FROZEN, NEW_DATA, PRIOR_GIVEN, PRIOR_LEARNED, SPLIT
+
     checked = ["the votes of the model on the data: split, counts, moments, bound"]
-    prior, origin = provenance.get("prior"), provenance["voters_from"]
-    if origin == NEW_DATA:
+    not_checked = [
+        {
+            SPLIT: "that the voters were trained on part A only",
+            FROZEN: "that the frozen voters were trained and chosen on other data",
+            NEW_DATA: "that neither the voters nor their weights have seen these examples, other "
+            "than by looking for rows of the fit",
+        }[provenance["voters_from"]]
+    ]
+    prior = provenance.get("prior")
+    if provenance["voters_from"] == NEW_DATA:
         checked.append("the prior: it is the weights of the model")
-    elif prior != PRIOR_GIVEN:
-        checked.append(_PRIORS[prior])
-    not_checked = [_ORIGINS[origin]]
+    elif prior is None:
+        checked.append("the prior: it is uniform")
+    elif prior == PRIOR_LEARNED:
+        checked.append("the prior: it was learned again on part A")
     if prior == PRIOR_GIVEN:
         not_checked.append(
             "that the prior, which the user gave, was fixed without looking at the certification "
@@ -151,7 +176,7 @@ def _verify_all(
         )
     if "frozen_parts" in provenance:
         not_checked.append("that the frozen parts inside the voters were trained on other data")
-    return checked, not_checked + _differences(provenance, table.provenance)
+    return checked, not_checked
 
 
 def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:

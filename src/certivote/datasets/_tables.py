@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TABLES", "Split", "Table", "load_adult", "load_letters", "load_table"]
+__all__ = ["TABLES", "Recipe", "Split", "load_adult", "load_letters", "load_table"]
 
 # X_train, y_train, X_test, y_test
 Split = tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]
@@ -19,61 +19,43 @@ _LETTERS_TEST_SHARE = 0.15
 
 
 @dataclass(frozen=True)
-class Table:
-    """How one table becomes a task.
-
-    Attributes
-    ----------
-    file : str
-        The raw file.
-    label : int
-        The column of the label.
-    negative : collection of str
-        The labels that become −1; all others become +1.
-    ignored : collection of int
-        The columns that identify a row.
-    categorical : collection of int
-        The columns to encode; the others are numbers.
-    codes : mapping of str to str
-        The numbers behind the symbols of a table of symbols.
-    missing_is_a_category : bool
-        Whether ``?`` is kept as a category. Otherwise rows that have one are dropped.
-    """
+class Recipe:
+    """How one table becomes a task."""
 
     file: str
-    label: int
-    negative: Collection[str]
-    ignored: Collection[int] = ()
-    categorical: Collection[int] = ()
-    codes: Mapping[str, str] = field(default_factory=dict)
-    missing_is_a_category: bool = False
+    label: int  # the column of the label
+    negative: Collection[str]  # the labels that become −1; all others become +1
+    ignored: Collection[int] = ()  # the columns that identify a row
+    categorical: Collection[int] = ()  # the columns to encode; the others are numbers
+    codes: Mapping[str, str] = field(default_factory=dict)  # the numbers behind symbols
+    missing_is_a_category: bool = False  # whether "?" is kept, or its row dropped
 
 
-TABLES: dict[str, Table] = {
-    "credit": Table("uci/crx.data", 15, {"+"}, categorical=(0, 3, 4, 5, 6, 8, 9, 11, 12)),
-    "glass": Table("uci/glass.data", 10, {"1", "2", "3"}, ignored=(0,)),
-    "heart": Table("uci/processed.cleveland.data", 13, {"0"}),
-    "tictactoe": Table(
+TABLES: dict[str, Recipe] = {
+    "credit": Recipe("uci/crx.data", 15, {"+"}, categorical=(0, 3, 4, 5, 6, 8, 9, 11, 12)),
+    "glass": Recipe("uci/glass.data", 10, {"1", "2", "3"}, ignored=(0,)),
+    "heart": Recipe("uci/processed.cleveland.data", 13, {"0"}),
+    "tictactoe": Recipe(
         "uci/tic-tac-toe.data", 9, {"positive"}, codes={"x": "0", "b": "0.5", "o": "1"}
     ),
-    "usvotes": Table(
+    "usvotes": Recipe(
         "uci/house-votes-84.data",
         0,
         {"republican"},
         categorical=range(1, 17),
         missing_is_a_category=True,
     ),
-    "wdbc": Table("uci/wdbc.data", 1, {"M"}, ignored=(0,)),
+    "wdbc": Recipe("uci/wdbc.data", 1, {"M"}, ignored=(0,)),
 }
 
-_ADULT = Table("uci/adult.data", 14, {"<=50K"}, categorical=(1, 3, 5, 6, 7, 8, 9, 13))
-_LETTERS = Table("uci/letter-recognition.data", 0, ())
+_ADULT = Recipe("uci/adult.data", 14, {"<=50K"}, categorical=(1, 3, 5, 6, 7, 8, 9, 13))
+_LETTERS = Recipe("uci/letter-recognition.data", 0, ())
 
 
-def load_table(table: Table, read: Read) -> Split:
+def load_table(recipe: Recipe, read: Read) -> Split:
     """Return a task whose rows are shuffled and cut in half, the first half being the test set."""
-    rows = parse(read(table.file), drop_missing=not table.missing_is_a_category)
-    X, y = scale(encode(rows, table)), labels(rows, table.label, table.negative)
+    rows = parse(read(recipe.file), drop_missing=not recipe.missing_is_a_category)
+    X, y = scale(encode(rows, recipe)), labels(rows, recipe.label, recipe.negative)
     test, train = shuffled_split(len(rows), 0.5)
     return X[train], y[train], X[test], y[test]
 
@@ -107,7 +89,7 @@ def parse(content: bytes, drop_missing: bool = True) -> list[list[str]]:
     return [row for row in rows if not (drop_missing and _MISSING in row)]
 
 
-def encode(rows: Sequence[Sequence[str]], table: Table) -> NDArray[np.float32]:
+def encode(rows: Sequence[Sequence[str]], recipe: Recipe) -> NDArray[np.float32]:
     """Return the inputs as numbers, in the order of pandas' ``get_dummies``.
 
     The numeric columns come first; then, for each categorical column, an indicator of each of its
@@ -116,13 +98,13 @@ def encode(rows: Sequence[Sequence[str]], table: Table) -> NDArray[np.float32]:
     numbers: list[list[float]] = []
     indicators: list[NDArray[np.bool_]] = []
     for j, column in enumerate(zip(*rows, strict=True)):
-        if j == table.label or j in table.ignored:
+        if j == recipe.label or j in recipe.ignored:
             continue
-        if j in table.categorical:
+        if j in recipe.categorical:
             cells = np.array(column)
             indicators.extend(cells == category for category in sorted(set(column)))
         else:
-            numbers.append([float(table.codes.get(cell, cell)) for cell in column])
+            numbers.append([float(recipe.codes.get(cell, cell)) for cell in column])
     return np.array([*numbers, *indicators], dtype=np.float32).T
 
 

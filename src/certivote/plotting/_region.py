@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bounds.base import Plane
+from ..bounds.evaluation import Plane
 
 __all__ = ["Region", "level_line", "possible", "region_of", "row_edges", "worst_point"]
 
@@ -35,33 +35,15 @@ class Region(NamedTuple):
 
 
 def possible(disagreement: Array) -> tuple[Array, Array]:
-    """Return the smallest and largest joint error that a vote can have, where ``d ≤ 2(√e − e)``.
-
-    Parameters
-    ----------
-    disagreement : ndarray
-        d, at most ½.
-    """
+    """Return the least and largest joint error of a vote, where ``d ≤ 2(√e − e)``, for d ≤ ½."""
     root = np.sqrt(np.maximum(0.0, 1.0 - 2.0 * disagreement))
     return ((1.0 - root) / 2.0) ** 2, ((1.0 + root) / 2.0) ** 2
 
 
 def level_line(oracle: Plane, level: float, d: Array) -> Array:
-    """Return, for each d, the e at which an oracle bound reaches a level.
+    """Return, for each d, the e at which an oracle bound, which rises with e, reaches a level.
 
-    Parameters
-    ----------
-    oracle : callable
-        The bound at arrays e and d. It rises with e.
-    level : float
-        The level.
-    d : ndarray
-        The rows.
-
-    Returns
-    -------
-    ndarray
-        NaN where no vote is at this level.
+    It is NaN where no vote is at this level.
     """
     first, last = possible(d)
     crossed = (oracle(first, d) <= level) & (oracle(last, d) > level)
@@ -71,17 +53,7 @@ def level_line(oracle: Plane, level: float, d: Array) -> Array:
 def row_edges(excess: Plane, d: Array) -> tuple[Array, Array]:
     """Return, for each d, the ends of the interval of possible e where `excess` is at most 0.
 
-    Parameters
-    ----------
-    excess : callable
-        A function of arrays e and d that, at fixed d, falls and then rises in e.
-    d : ndarray
-        The rows, none of them empty.
-
-    Returns
-    -------
-    smallest, largest : ndarray
-        The ends, both inside.
+    At fixed d, `excess` must fall and then rise in e. No row may be empty; both ends are inside.
     """
     inside = _lowest(excess, d)
     first, last = possible(d)
@@ -109,16 +81,10 @@ def _edge(excess: Plane, d: Array, inside: Array, end: Array) -> Array:
 
 
 def region_of(excess: Plane, start: float, n_rows: int = 201) -> Region:
-    """Return the possible points where `excess` is at most 0.
+    """Return the possible points where `excess`, as in `row_edges`, is at most 0.
 
-    Parameters
-    ----------
-    excess : callable
-        As in `row_edges`.
-    start : float
-        A disagreement. If its row is not empty it is one of the rows of the region.
-    n_rows : int, default=201
-        The number of rows; they are denser at the two ends, where the region narrows.
+    If the row of disagreement `start` is not empty it is one of the region's rows. They are denser
+    at the two ends, where the region narrows.
     """
     start = _row_near(excess, min(start, 0.5))
     low, high = _last_row(excess, start, 0.0), _last_row(excess, start, 0.5)
@@ -156,25 +122,17 @@ def _last_row(excess: Plane, start: float, end: float) -> float:
 def worst_point(
     region: Region, excess: Plane, oracle: Plane, observed: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return the (e, d) of the region where an oracle bound is largest, or 1.
+    """Return the (e, d) of the region where an oracle bound, which rises with e, is largest, or 1.
 
-    Parameters
-    ----------
-    region : Region
-        The rows of the region.
-    excess : callable
-        What the region was made of.
-    oracle : callable
-        The bound at arrays e and d. It rises with e.
-    observed : tuple of float
-        Of points that are equally bad, one near this (e, d) is taken.
+    `excess` is what the region was made of. Of points that are equally bad, one near the observed
+    (e, d) is taken.
     """
 
     def badness(e: Array, d: Array) -> Array:
         return np.minimum(1.0, oracle(e, d))
 
     rows = region
-    for _ in range(4):
+    for _ in range(5):
         d, last = rows.disagreement, rows.largest_joint_error
         values = badness(last, d)
         away = np.where(values >= values.max() - _TIE, np.abs(d - observed[1]), np.inf)

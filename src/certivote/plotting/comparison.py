@@ -1,18 +1,19 @@
 """Certificates side by side."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from .._utils.formatting import format_confidence, format_up
 from ..certificate import Certificate
-from ._axes import BLUE, SKY, VERMILION, axes, legend_below
+from .base import Display, legend_below
+from .palette import BLUE, SKY, VERMILION
 
 __all__ = ["ComparisonDisplay"]
 
 
-class ComparisonDisplay:
+class ComparisonDisplay(Display):
     """Certificates side by side, one row for each, with test risks where they are known.
 
     Each certificate holds by itself. The smallest of several, chosen by looking at them, holds only
@@ -35,6 +36,8 @@ class ComparisonDisplay:
         Where it was drawn.
     figure_ : matplotlib Figure
         The figure around.
+    description, caption : str
+        What is drawn, for those who cannot see it, and what it says.
 
     Examples
     --------
@@ -48,6 +51,12 @@ class ComparisonDisplay:
     ['gibbs', 'tandem']
     """
 
+    description = "Certificates side by side, a bar for each, and test risks where they are known."
+    caption = (
+        "Each certificate holds by itself. The smallest of several, chosen by looking at them, "
+        "holds only at the sum of their deltas."
+    )
+
     def __init__(
         self,
         names: Sequence[str],
@@ -59,6 +68,7 @@ class ComparisonDisplay:
         self.risk_bounds = list(risk_bounds)
         self.deltas = list(deltas)
         self.test_risks = [None] * len(self.names) if test_risks is None else list(test_risks)
+        self._figsize = (6.4, 1.4 + 0.32 * len(self.names))
 
     @classmethod
     def from_certificates(
@@ -66,7 +76,7 @@ class ComparisonDisplay:
         certificates: Mapping[str, Certificate],
         test_risks: Mapping[str, float] | None = None,
         ax: Any = None,
-    ) -> "ComparisonDisplay":
+    ) -> Self:
         """Draw certificates side by side.
 
         Parameters
@@ -98,21 +108,7 @@ class ComparisonDisplay:
             [risks.get(name) for name in certificates],
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> "ComparisonDisplay":
-        """Draw the comparison.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        ComparisonDisplay
-            The display itself.
-        """
-        n = len(self.names)
-        ax = axes(ax, self, figsize=(6.4, 1.4 + 0.32 * n))
+    def _draw(self, ax: Any) -> None:
         handles, ends = [], []
         for row, (bound, risk) in enumerate(zip(self.risk_bounds, self.test_risks, strict=True)):
             vacuous = bound >= 1.0
@@ -146,12 +142,10 @@ class ComparisonDisplay:
                     clip_on=False,
                     label="test risk",
                 )
-        ax.set(xlim=(0.0, 1.05 * max(ends) or 1.0), ylim=(n - 0.4, -0.6))
+        ax.set(xlim=(0.0, 1.05 * max(ends) or 1.0), ylim=(len(self.names) - 0.4, -0.6))
         self._label(ax)
         by_label = {handle.get_label(): handle for handle in handles}
         legend_below(ax, list(by_label.values()), ncols=len(by_label))
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _label(self, ax: Any) -> None:
         """Name the rows and the axis; the confidence is where it differs."""

@@ -1,6 +1,6 @@
 """How the certificate fell while the weights were learned."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,12 +8,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils.formatting import format_up
 from ..solvers import MinimizeResult
-from ._axes import BLUE, ORANGE, VERMILION, axes, foreground, legend_below
+from .base import Display, foreground, legend_below
+from .palette import BLUE, ORANGE, VERMILION
 
 __all__ = ["OptimisationDisplay"]
 
+# What a solver says of weights that it did not find, but was given.
+_FIXED = "fixed in advance"
 
-class OptimisationDisplay:
+
+class OptimisationDisplay(Display):
     """The objective at each iteration of a solver, and the smallest so far.
 
     A solver that starts several times has its runs one after the other: where the objective jumps
@@ -27,6 +31,10 @@ class OptimisationDisplay:
         The objective at each iteration.
     value : float
         The certificate that was found.
+    converged : bool, default=True
+        Whether the solver's own criterion was met.
+    message : str, default=""
+        Why the solver stopped, as in `MinimizeResult`.
 
     Attributes
     ----------
@@ -34,6 +42,8 @@ class OptimisationDisplay:
         Where it was drawn.
     figure_ : matplotlib Figure
         The figure around.
+    description, caption : str
+        What is drawn, for those who cannot see it, and what it says.
 
     Examples
     --------
@@ -47,12 +57,29 @@ class OptimisationDisplay:
     'iteration'
     """
 
-    def __init__(self, history: ArrayLike, value: float) -> None:
+    description = "What the solver minimised, at each iteration."
+
+    def __init__(
+        self, history: ArrayLike, value: float, converged: bool = True, message: str = ""
+    ) -> None:
         self.history = np.asarray(history, dtype=np.float64)
         self.value = value
+        self.converged = converged
+        self.message = message
+
+    @property
+    def caption(self) -> str:
+        """What the picture says, and how the solver ended."""
+        end = "It converged" if self.converged else f"It stopped: {self.message}"
+        if self.message == _FIXED:
+            end = "The bound of a vote fixed in advance was smaller, and is what is certified"
+        return (
+            "How the bound fell while the weights were learned; where it jumps up, the solver "
+            f"starts from another point. {end}. The certificate holds in any case."
+        )
 
     @classmethod
-    def from_result(cls, result: MinimizeResult, ax: Any = None) -> "OptimisationDisplay":
+    def from_result(cls, result: MinimizeResult, ax: Any = None) -> Self:
         """Draw what a solver did.
 
         Parameters
@@ -67,10 +94,10 @@ class OptimisationDisplay:
         OptimisationDisplay
             The display, drawn.
         """
-        return cls(result.history, result.value).plot(ax)
+        return cls(result.history, result.value, result.converged, result.message).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, ax: Any = None) -> "OptimisationDisplay":
+    def from_estimator(cls, estimator: Any, ax: Any = None) -> Self:
         """Draw how a fitted vote learned its weights.
 
         Parameters
@@ -93,21 +120,7 @@ class OptimisationDisplay:
             )
         return cls.from_result(estimator.optimisation_, ax)
 
-    def plot(self, ax: Any = None) -> "OptimisationDisplay":
-        """Draw the optimisation.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        OptimisationDisplay
-            The display itself.
-        """
-        ax = axes(ax, self)
-
+    def _draw(self, ax: Any) -> None:
         from matplotlib.ticker import MaxNLocator
 
         certificate = min(1.0, self.value)
@@ -147,5 +160,3 @@ class OptimisationDisplay:
             ylabel="objective of the solver",
         )
         legend_below(ax, handles)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

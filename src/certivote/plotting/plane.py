@@ -1,22 +1,23 @@
 """Where a vote is in the plane of joint error and disagreement, and where it might be."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.formatting import format_confidence, format_up
-from ..bounds import MomentBound, get_bound
-from ..bounds.base import Plane
+from ..bounds import MomentBound
+from ..bounds.evaluation import Plane
 from ..certificate import Certificate
-from ._axes import BLUE, SKY, VERMILION, axes, foreground, legend_below
 from ._region import Region, level_line, possible, region_of, worst_point
+from .base import Display, foreground, legend_below
+from .palette import BLUE, SKY, VERMILION
 
 __all__ = ["PlaneDisplay"]
 
 
-class PlaneDisplay:
+class PlaneDisplay(Display):
     """The plane of joint error e and disagreement d, for a certificate on moments.
 
     It shows the observed point; the region in which, with the certificate's confidence, the true
@@ -47,6 +48,8 @@ class PlaneDisplay:
         Where it was drawn.
     figure_ : matplotlib Figure
         The figure around.
+    description, caption : str
+        What is drawn, for those who cannot see it, and what it says.
 
     Examples
     --------
@@ -54,11 +57,17 @@ class PlaneDisplay:
     >>> from certivote import VoteStatistics, certify
     >>> from certivote.plotting import PlaneDisplay
     >>> losses = [[0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0, 0]] * 100
-    >>> certificate = certify(VoteStatistics.from_losses(losses))
+    >>> certificate = certify(VoteStatistics.from_losses(losses), bound="lacasse")
     >>> display = PlaneDisplay.from_certificate(certificate, ax=Figure().subplots())
     >>> display.ax_.get_xlabel()
     'joint error $e$'
     """
+
+    description = (
+        "Plane of joint error and disagreement: where the sample is, where the truth may be, and "
+        "the worst case, at which the bound is taken."
+    )
+    _figsize = (6.4, 5.6)
 
     def __init__(
         self,
@@ -81,8 +90,17 @@ class PlaneDisplay:
         self.oracle = oracle
         self.oracle_name = oracle_name
 
+    @property
+    def caption(self) -> str:
+        """What the picture says."""
+        return (
+            "The dot is the joint error and disagreement of the sample. With "
+            f"{format_confidence(self.delta)} confidence the true ones are in the shaded region, "
+            "and the certificate is the bound at its worst point."
+        )
+
     @classmethod
-    def from_certificate(cls, certificate: Certificate, ax: Any = None) -> "PlaneDisplay":
+    def from_certificate(cls, certificate: Certificate, ax: Any = None) -> Self:
         """Draw the plane of a certificate.
 
         Parameters
@@ -97,7 +115,8 @@ class PlaneDisplay:
         PlaneDisplay
             The display, drawn.
         """
-        bound = get_bound(certificate.bound, **certificate.bound_parameters)
+        bound = certificate.bound_object
+        bound = bound.winner(certificate.evidence) or bound
         if not isinstance(bound, MomentBound):
             raise ValueError(
                 f"this certificate has no (e, d) plane: the bound {certificate.bound!r} does not "
@@ -127,7 +146,7 @@ class PlaneDisplay:
         ).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, ax: Any = None) -> "PlaneDisplay":
+    def from_estimator(cls, estimator: Any, ax: Any = None) -> Self:
         """Draw the plane of a fitted vote's certificate.
 
         Parameters
@@ -145,21 +164,7 @@ class PlaneDisplay:
         check_is_fitted(estimator, "certificate_")
         return cls.from_certificate(estimator.certificate_, ax)
 
-    def plot(self, ax: Any = None) -> "PlaneDisplay":
-        """Draw the plane.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        PlaneDisplay
-            The display itself.
-        """
-        ax = axes(ax, self, figsize=(6.4, 5.6))
-
+    def _draw(self, ax: Any) -> None:
         from matplotlib.ticker import MaxNLocator
 
         (left, right), (bottom, top) = self._view()
@@ -203,9 +208,6 @@ class PlaneDisplay:
             zorder=6,
         )
         legend_below(ax, handles)
-        self.ax_ = ax
-        self.figure_ = ax.figure
-        return self
 
     def _worst_label(self) -> str:
         """Say whether the certificate is the oracle bound at the worst point, or above it."""

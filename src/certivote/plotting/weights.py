@@ -1,14 +1,15 @@
 """How a vote is shared out among its voters."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ..certificate import Certificate
-from ._axes import BLUE, SKY, VERMILION, axes, legend_below
+from .base import Display, legend_below
+from .palette import BLUE, SKY, VERMILION
 
 __all__ = ["WeightsDisplay"]
 
@@ -17,7 +18,7 @@ _MOST_NAMES = 12
 _MOST_LINEAR = 50
 
 
-class WeightsDisplay:
+class WeightsDisplay(Display):
     """The weights of the voters, the heaviest first, against their prior.
 
     A curve shows which share of the vote the heaviest voters have together. Where there are more
@@ -40,6 +41,8 @@ class WeightsDisplay:
         The axes over them, where the cumulative share was drawn.
     figure_ : matplotlib Figure
         The figure around.
+    description, caption : str
+        What is drawn, for those who cannot see it, and what it says.
 
     Examples
     --------
@@ -50,6 +53,9 @@ class WeightsDisplay:
     ['1', '2', '0']
     """
 
+    description = "The weights of the voters, the heaviest first, and their prior."
+    caption = "How the vote is shared out among the voters, and how the prior shares it."
+
     def __init__(
         self, weights: ArrayLike, prior: ArrayLike, names: Sequence[str] | None = None
     ) -> None:
@@ -58,7 +64,7 @@ class WeightsDisplay:
         self.names = [str(j) for j in range(self.weights.size)] if names is None else list(names)
 
     @classmethod
-    def from_certificate(cls, certificate: Certificate, ax: Any = None) -> "WeightsDisplay":
+    def from_certificate(cls, certificate: Certificate, ax: Any = None) -> Self:
         """Draw the weights of a certificate.
 
         Parameters
@@ -76,7 +82,7 @@ class WeightsDisplay:
         return cls(certificate.weights, certificate.prior).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, ax: Any = None) -> "WeightsDisplay":
+    def from_estimator(cls, estimator: Any, ax: Any = None) -> Self:
         """Draw the weights of a fitted vote.
 
         Parameters
@@ -97,21 +103,7 @@ class WeightsDisplay:
         names = [str(j) if j < n else f"not\n{j - n}" for j in range(certificate.n_voters)]
         return cls(certificate.weights, certificate.prior, names).plot(ax)
 
-    def plot(self, ax: Any = None) -> "WeightsDisplay":
-        """Draw the weights.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        WeightsDisplay
-            The display itself.
-        """
-        ax = axes(ax, self)
-
+    def _draw(self, ax: Any) -> None:
         from matplotlib.ticker import PercentFormatter
 
         n = self.weights.size
@@ -152,5 +144,4 @@ class WeightsDisplay:
         share_ax.set(ylim=(0.0, 1.05), ylabel="cumulative share")
         share_ax.yaxis.set_major_formatter(PercentFormatter(1.0))
         legend_below(ax, handles, tick_lines=tick_lines)
-        self.ax_, self.share_ax_, self.figure_ = ax, share_ax, ax.figure
-        return self
+        self.share_ax_ = share_ax

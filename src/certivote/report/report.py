@@ -11,60 +11,22 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._utils.files import write_whole
 from .._utils.formatting import format_confidence, format_up
-from ..bounds import Bound, get_bound, list_bounds
+from ..bounds import Bound
+from ..bounds.evidence import Setting
 from ..certificate import Certificate
+from ..certificate.provenance import subject_of
 from ..solvers import MinimizeResult
 
+if TYPE_CHECKING:
+    from ..plotting.base import Display
+
 __all__ = ["report", "write_report"]
-
-# Known names of bound parameters and evidence: a label, and what it is in a few words.
-_PARAMETERS = {
-    "delta": ("δ", "the probability that the claim fails, over the draw of the sample"),
-    "constant": ("Constant c₂(m)", "“maurer” is 2√m, “exact” is the smaller ξ(m)"),
-    "cells": ("Cells", "fixed in advance: K₀, the margin 2γ√(K₀+1), and the share of δ"),
-    "shares": ("Shares of δ", "of each certificate; the smallest of them counts"),
-    "candidates": ("Candidates", "the votes that were fixed in advance, by their weights"),
-}
-_EVIDENCE = {
-    "gibbs_risk": ("Gibbs risk r", "how often a voter drawn by the weights errs"),
-    "joint_error": ("Joint error e", "how often two voters drawn by the weights both err"),
-    "disagreement": ("Disagreement d", "how often exactly one of the two errs"),
-    "gibbs_size": ("Examples behind r", "fewer than all where not every voter could be asked"),
-    "joint_size": ("Examples behind e", "fewer than all where not every pair could be asked"),
-    "disagreement_size": ("Examples behind d", "may include examples without a label"),
-    "winner": ("Winner", "the certificate that was the smallest; all of them share δ"),
-    "vote_errors": ("Errors of the vote", "on how many of the examples its prediction was wrong"),
-    "margin_loss": ("Margin loss ℓ", "how often a vote drawn near this one errs, or nearly does"),
-    "margin_size": ("Examples behind ℓ", "all of them"),
-    "cell": ("Cell", "the one of the cells, counted from 0, that gives the smallest bound"),
-    "concentration": ("Concentration K", "how near to this vote the drawn ones are"),
-}
-_MOMENTS = ("gibbs_risk", "joint_error", "disagreement")
-_SIZES = ("gibbs_size", "joint_size", "disagreement_size", "margin_size", "vote_size")
-
-# What may stand in a formula, what it looks like there, and what it means.
-_SYMBOLS = (
-    ("_S", "subscript S", "as measured on the certification examples"),
-    ("C(", "C", "the C-bound, 1 − (1 − 2r)²/(1 − 2d), where r = e + d/2"),
-    ("sup", "sup", "the worst case: the largest value over the set in braces"),
-    ("kl₃", "kl₃", "divergence over three outcomes: both of two voters err, one errs, none errs"),
-    ("kl⁺", "kl⁺(a|ψ)", "the largest b whose divergence kl(a‖b) is at most ψ"),
-    ("kl⁻", "kl⁻(a|ψ)", "the smallest b whose divergence kl(a‖b) is at most ψ"),
-    ("Beta⁻¹", "Beta⁻¹", "the quantile of a beta distribution: the binomial test of k errors in m"),
-    ("/M", "M", "the number of votes, fixed in advance, of which this is the best"),
-    ("A_i", "A_i(δ·s_i)", "the i-th certificate at its share of δ; the winner is named below"),
-    ("Dir(", "Dir(Kq)", "the Dirichlet distribution of votes around q, the nearer the larger K"),
-    ("ℓ_", "ℓ", "how often a vote drawn near this one has an erring weight of at least ½ − γ"),
-    ("ε", "ε", "the probability that one drawn near a vote that errs has a smaller one"),
-    ("cells", "cells", "pairs of K₀ and γ that are fixed in advance, each with its part δ_c of δ"),
-    ("ψ", "ψ", "what chance may do: it grows with KL and with 1/δ, and shrinks with m"),
-)
 
 _SIZE = (4.8, 4.0)
 # Matplotlib draws text and axes in this colour; the page puts its own in the place.
@@ -266,13 +228,23 @@ been drawn, a claim made in this way is true for at least {confidence}.</li>
 <h3>What it does not say</h3>
 <ul>
 <li>It is not an estimate of the error. It is a ceiling, and the error is probably lower.</li>
-<li>It is not the error on one class or one group of examples, which may be higher.</li>
+{_not_said(certificate)}
 <li>It says nothing about examples that come from elsewhere, or from a time when the data have
 changed.</li>
 <li>It is no probability for one given example. Neither are the shares of the vote: a share of 0.9
 does not mean that the answer is right nine times in ten.</li>
 </ul>
 </section>"""
+
+
+def _not_said(certificate: Certificate) -> str:
+    """Return what a claim about all examples, or about one class or group, leaves open."""
+    subject = subject_of(certificate.provenance)
+    if subject:
+        return f"<li>It is about examples of {_text(subject)} only, and not about others.</li>"
+    return (
+        "<li>It is not the error on one class or one group of examples, which may be higher.</li>"
+    )
 
 
 def _assumptions(certificate: Certificate) -> str:
@@ -294,11 +266,7 @@ def _assumptions(certificate: Certificate) -> str:
 
 def _formula(bound: Bound) -> tuple[str, ...]:
     """Return the formula of a bound, its symbols and its reference."""
-    symbols = (
-        (_symbols(symbol), _text(meaning))
-        for mark, symbol, meaning in _SYMBOLS
-        if mark in bound.formula
-    )
+    symbols = ((_symbols(symbol), _text(meaning)) for symbol, meaning in bound.symbols)
     return (
         f'<p class="formula">{_symbols(bound.formula)}</p>',
         _definitions(symbols, "symbols"),
@@ -307,11 +275,11 @@ def _formula(bound: Bound) -> tuple[str, ...]:
 
 
 def _figures(certificate: Certificate) -> str:
-    bound = certificate._bound()
-    winner = certificate.evidence.get("winner")
+    bound = certificate.bound_object
+    winner = bound.winner(certificate.evidence)
     won = []
-    if isinstance(winner, str) and winner in list_bounds():
-        won = [f"<h3>The winner: {_text(winner)}</h3>", *_formula(get_bound(winner))]
+    if winner is not None:
+        won = [f"<h3>The winner: {_text(winner.name)}</h3>", *_formula(winner)]
     rows = "\n".join(
         f'<tr><th scope="row"><div><b>{_text(label)}</b> <span>{_text(meaning)}</span></div></th>'
         f"<td>{value}</td></tr>"
@@ -347,17 +315,16 @@ def _rows(certificate: Certificate) -> Iterable[tuple[str, str, str]]:
         "1 − δ, how often a claim made in this way is true",
         _field("confidence", certificate.confidence, format_confidence(certificate.delta)),
     )
+    own = certificate.bound_object
     for name, value in sorted(certificate.bound_parameters.items(), key=lambda x: x[0] != "delta"):
-        label, meaning = _PARAMETERS.get(name, (_label(name), "a parameter of the bound"))
-        yield label, meaning, _field(f"bound_parameters.{name}", value)
+        setting = own.settings.get(name) or Setting(_label(name))
+        yield setting.label, setting.meaning, _field(f"bound_parameters.{name}", value)
     yield "Examples m", "in the certification sample", _field("n_samples", m)
     yield "Voters n", "in the vote", _field("n_voters", n)
-    for name, value in certificate.evidence.items():
-        if name in _SIZES and value == m:
-            continue
-        label, meaning = _EVIDENCE.get(name, (_label(name), "evidence that the bound is made of"))
-        shown = f"{value:.4f}" if name in _MOMENTS else None
-        yield label, meaning, _field(f"evidence.{name}", value, shown)
+    for name, figure, value in own.described(certificate.evidence):
+        if not (figure.is_size and value == m):
+            shown = None if figure.digits is None else figure.show(value)
+            yield figure.label, figure.meaning, _field(f"evidence.{name}", value, shown)
     yield (
         "KL",
         "divergence of the weights from the prior, in nats: 0 if they are the same",
@@ -381,11 +348,20 @@ def _verification(certificate: Certificate, details: Mapping[str, str]) -> str:
     model, data = details.get("model", "model.joblib"), details.get("data", "DATA")
     command = f"certivote verify {shlex.quote(name)}"
     whole = f"{command} --model {shlex.quote(model)} --data {shlex.quote(data)}"
+    kind = certificate.provenance.get("statistics")
     lines = f"""from certivote import Certificate
 
 certificate = Certificate.from_json({name!r})
 certificate.verify()          # the arithmetic
-certificate.verify(votes, y)  # the votes and labels as well"""
+"""
+    if kind is None:
+        lines += "certificate.verify(votes, y)  # the votes and labels as well"
+        given = """<code>votes</code> are the labels that the voters predict for the certification
+examples, and <code>y</code> the true ones."""
+    else:
+        lines += "certificate.verify(statistics=statistics)  # the counts as well"
+        given = f"""<code>statistics</code> are those that were certified, of the kind
+“{_text(kind)}”, counted again."""
     # The digests of the files beside a certificate are none of this one's, which is inside of one.
     text = replace(certificate, files={}).to_json()
     encoded = base64.b64encode(text.encode("utf-8", "backslashreplace")).decode("ascii")
@@ -399,17 +375,9 @@ evidence. It was right when this page was written.</li>
 <li>Not checked: votes, labels and voters. A certificate that is made up from beginning to end
 passes.</li>
 </ul>
-<h3>With the model and the data</h3>
-<pre>{_text(whole)}</pre>
-<ul>
-<li>Checked: the votes are taken and counted again, and must be those that were certified; so must
-the split, and a prior that was not given by the user.</li>
-<li>Not checked: what must be true for the claim, as listed above: what the voters were trained on,
-how the examples were drawn, and that a prior given by the user was fixed in advance.</li>
-</ul>
+{_with_the_data(whole) if kind is None else ""}
 <h3>In Python</h3>
-<p><code>votes</code> are the labels that the voters predict for the certification examples, and
-<code>y</code> the true ones. An error says that the certificate does not hold up.</p>
+<p>{given} An error says that the certificate does not hold up.</p>
 <pre>{_text(lines)}</pre>
 <p>The certificate itself is in the file of this page, with all weights and numbers in full.</p>
 <div class="screen">
@@ -421,6 +389,17 @@ the certificate</a></p>
 </details>
 </div>
 </section>"""
+
+
+def _with_the_data(command: str) -> str:
+    return f"""<h3>With the model and the data</h3>
+<pre>{_text(command)}</pre>
+<ul>
+<li>Checked: the votes are taken and counted again, and must be those that were certified; so must
+the split, and a prior that was not given by the user.</li>
+<li>Not checked: what must be true for the claim, as listed above: what the voters were trained on,
+how the examples were drawn, and that a prior given by the user was fixed in advance.</li>
+</ul>"""
 
 
 # --- plots ---------------------------------------------------------------------------------------
@@ -445,52 +424,26 @@ def _drawn(certificate: Certificate, optimisation: MinimizeResult | None) -> lis
     drawn = []
     # A bound on something else than moments has no such plane.
     with contextlib.suppress(ValueError):
-        drawn.append(
-            _figure(
-                "plane",
-                lambda ax: PlaneDisplay.from_certificate(certificate, ax=ax),
-                "Plane of joint error and disagreement: where the sample is, where the truth may "
-                "be, and the worst case, at which the bound is taken.",
-                "The dot is the joint error and disagreement of the sample. With "
-                f"{format_confidence(certificate.delta)} confidence the true ones are in the "
-                "shaded region, and the certificate is the bound at its worst point.",
-            )
-        )
-    drawn.append(
-        _figure(
-            "weights",
-            lambda ax: WeightsDisplay.from_certificate(certificate, ax=ax),
-            "The weights of the voters, the heaviest first, and their prior.",
-            "How the vote is shared out among the voters, and how the prior shares it.",
-        )
-    )
+        drawn.append(_figure("plane", lambda ax: PlaneDisplay.from_certificate(certificate, ax=ax)))
+    drawn.append(_figure("weights", lambda ax: WeightsDisplay.from_certificate(certificate, ax=ax)))
     if optimisation is not None:
-        end = "It converged" if optimisation.converged else f"It stopped: {optimisation.message}"
-        if certificate.evidence.get("winner") == "heldout":
-            end += ". The test of a vote fixed in advance was smaller, and is what is certified"
         drawn.append(
-            _figure(
-                "optimisation",
-                lambda ax: OptimisationDisplay.from_result(optimisation, ax=ax),
-                "What the solver minimised, at each iteration.",
-                "How the bound fell while the weights were learned; where it jumps up, the solver "
-                f"starts from another point. {end}. The certificate holds in any case.",
-            )
+            _figure("optimisation", lambda ax: OptimisationDisplay.from_result(optimisation, ax=ax))
         )
     return drawn
 
 
-def _figure(name: str, draw: Callable[[Any], object], description: str, caption: str) -> str:
-    """Return a figure in which `draw` has drawn on the axes that it is given."""
+def _figure(name: str, draw: "Callable[[Any], Display]") -> str:
+    """Return a figure in which `draw` has drawn on the axes that it is given, with its texts."""
     from matplotlib import style
     from matplotlib.figure import Figure
 
-    from ..plotting._axes import BLUE
+    from ..plotting.palette import BLUE
 
     file = io.StringIO()
     with style.context(["default", _STYLE]):
         figure = Figure(figsize=_SIZE, layout="constrained")
-        draw(figure.subplots())
+        display = draw(figure.subplots())
         figure.savefig(file, format="svg")
     # Only what is drawn, in the page's colours; several figures must not share ids.
     drawing = file.getvalue()
@@ -498,8 +451,9 @@ def _figure(name: str, draw: Callable[[Any], object], description: str, caption:
     drawing = drawing.replace(_INK, "currentColor").replace(BLUE.lower(), "var(--blue)")
     for before in (' id="', 'href="#', "url(#"):
         drawing = drawing.replace(before, f"{before}{name}-")
+    width, height = (72 * inches for inches in _SIZE)
     return f"""<figure>
-<svg role="img" aria-label="{_text(description)}" viewBox="0 0 {72 * _SIZE[0]:g} {72 * _SIZE[1]:g}">
+<svg role="img" aria-label="{_text(display.description)}" viewBox="0 0 {width:g} {height:g}">
 {drawing}
-<figcaption>{_text(caption)}</figcaption>
+<figcaption>{_text(display.caption)}</figcaption>
 </figure>"""

@@ -3,6 +3,6 @@
 from .protocol import LEARNERS, Record
 from .records import RecordStore
 from .run import run
-from .table import Table, read_reference
+from .table import Table1, read_reference
 
-__all__ = ["LEARNERS", "Record", "RecordStore", "Table", "read_reference", "run"]
+__all__ = ["LEARNERS", "Record", "RecordStore", "Table1", "read_reference", "run"]

@@ -1,7 +1,6 @@
 """``certivote reproduce``: the paper's Table 1 and figures, in one command."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,16 +12,12 @@ from .._utils.files import write_whole
 from .._utils.formatting import format_up
 from ..datasets import list_datasets
 from ..solvers import get_solver
-from .document import document, time_spent
 from .protocol import LEARNERS, Record
 from .records import RecordStore
-from .run import check_names, run
-from .table import TITLES, Table, read_reference
+from .run import check_names, run, time_spent
+from .table import TITLES, Table1, read_reference
 
 __all__ = ["reproduce"]
-
-# The project's own page.
-_PAGE = "docs/reproduction.md"
 
 
 def _reference(path: Path | None) -> Path | None:
@@ -38,11 +33,11 @@ def _reference(path: Path | None) -> Path | None:
 
 @contextmanager
 def _live_table(datasets: Sequence[str], learners: Sequence[str], quiet: bool) -> Iterator[Any]:
-    """Show the cells as they come: a table on a terminal with rich, else a line for each."""
+    """Show the cells as they come: a table on a terminal, else a line for each."""
     if quiet:
         yield lambda dataset, learner, record: None
         return
-    if find_spec("rich") is None or not sys.stderr.isatty():
+    if not sys.stderr.isatty():
 
         def say(dataset: str, learner: str, record: Record | None) -> None:
             if record is not None:
@@ -53,12 +48,12 @@ def _live_table(datasets: Sequence[str], learners: Sequence[str], quiet: bool) -
         return
     from rich.console import Console
     from rich.live import Live
-    from rich.table import Table as RichTable
+    from rich.table import Table
 
     cells = {dataset: dict.fromkeys(learners, "") for dataset in datasets}
 
-    def render() -> RichTable:
-        table = RichTable("task", *(TITLES[learner] for learner in learners))
+    def render() -> Table:
+        table = Table("task", *(TITLES[learner] for learner in learners))
         for dataset, row in cells.items():
             table.add_row(dataset, *row.values())
         return table
@@ -77,31 +72,21 @@ def _live_table(datasets: Sequence[str], learners: Sequence[str], quiet: bool) -
         yield show
 
 
-def _write(
-    table: Table, records: Sequence[Record], out: Path, page: Path | None, run_as: str
-) -> list[Path]:
-    out.mkdir(parents=True, exist_ok=True)
-    for name, text in (
-        ("table1.md", table.to_markdown()),
-        ("table1.tex", table.to_latex()),
-        ("table1.csv", table.to_csv()),
-    ):
-        write_whole(out / name, text)
-    written = [out / name for name in ("table1.md", "table1.tex", "table1.csv")]
-    if find_spec("matplotlib") is not None:
-        from .figures import save_figures
-
-        written += save_figures(table, out)
-    else:
+def _write(table: Table1, out: Path) -> list[Path]:
+    """Write the table in every format, and the figures, and return what was written."""
+    texts = {
+        out / "table1.md": table.to_markdown(),
+        out / "table1.tex": table.to_latex(),
+        out / "table1.csv": table.to_csv(),
+    }
+    for path, text in texts.items():
+        write_whole(path, text)
+    if find_spec("matplotlib") is None:
         print("No figures: pip install 'certivote[plot]' to have them.", file=sys.stderr)
-    if page is not None:
-        pictures = [path for path in written if path.suffix == ".png"]
-        for picture in pictures:
-            if picture.parent.resolve() != page.parent.resolve():
-                shutil.copy(picture, page.parent)
-        write_whole(page, document(table, records, run_as, [picture.name for picture in pictures]))
-        written.append(page)
-    return written
+        return list(texts)
+    from .figures import save_figures
+
+    return [*texts, *save_figures(table, out)]
 
 
 def reproduce(
@@ -111,27 +96,12 @@ def reproduce(
     jobs: int | None = None,
     out: Path = Path("results"),
     reference: Path | None = None,
-    page: Path | None = None,
     quiet: bool = False,
-) -> None:
-    """Run the experiments that are not done yet, print the table and write the results.
+) -> Table1:
+    """Run the experiments that are not done yet, print the table and write the results to `out`.
 
-    Parameters
-    ----------
-    tasks, learners : sequence of str
-        What to run; everything if empty.
-    solver : str, default="lbfgs"
-        How bounds are minimised.
-    jobs : int, default=None
-        How many trees are trained at the same time.
-    out : Path
-        Where results go.
-    reference : Path, default=None
-        The authors' cells, a CSV file; the one beside the data if None.
-    page : Path, default=None
-        Where to write the page of the results, if anywhere.
-    quiet : bool, default=False
-        Whether to print the table only.
+    No tasks or learners are all of them; without `reference` the authors' cells are read from the
+    file beside the data. If quiet, the table is all that is printed.
     """
     datasets = check_names("task", tasks, list_datasets())
     chosen = check_names("learner", learners, LEARNERS)
@@ -140,11 +110,11 @@ def reproduce(
     store = RecordStore(out / "records")
     with _live_table(datasets, chosen, quiet) as progress:
         records = run(store, datasets, chosen, solver, jobs, progress)
-    table = Table(records, None if authors is None else read_reference(authors))
+    table = Table1(records, None if authors is None else read_reference(authors))
     print(table.to_markdown())
-    written = _write(table, records, out, page, "certivote reproduce --document " + _PAGE)
+    written = _write(table, out)
     if quiet:
-        return
+        return table
     spent = time_spent(records)
     total = sum(spent.values())
     print(
@@ -154,3 +124,4 @@ def reproduce(
         f"{total / max(spent['voters'], 1e-9):.2f} times the trees."
     )
     print("Written: " + ", ".join(map(str, written)))
+    return table

@@ -1,11 +1,12 @@
 """The paper's figures: pairwise comparisons, and votes by joint error and disagreement."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .table import TITLES, Table
+from .table import TITLES, Table1
 
 __all__ = ["draw_pairwise", "draw_planes", "save_figures"]
 
@@ -22,19 +23,8 @@ MARKERS = {
 PANELS_PER_PAGE = 8
 
 
-def draw_pairwise(table: Table) -> Any:
-    """Return the comparison of test risks and bounds of Alg. 3 with four baselines.
-
-    Parameters
-    ----------
-    table : Table
-        The results.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        A point above the diagonal is a task on which Alg. 3 is better.
-    """
+def draw_pairwise(table: Table1) -> Any:
+    """Return a figure of test risks and bounds: above the diagonal Alg. 3 beats a baseline."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12, 6.4), layout="constrained")
@@ -59,21 +49,10 @@ def draw_pairwise(table: Table) -> Any:
     return figure
 
 
-def draw_planes(table: Table, datasets: list[str]) -> Any:
-    """Return one page of planes: where the votes are, and what the C-bound is there.
+def draw_planes(table: Table1, datasets: list[str]) -> Any:
+    """Return a page of at most eight planes: where the votes are, and what the C-bound is there.
 
-    Parameters
-    ----------
-    table : Table
-        The results.
-    datasets : list of str
-        The tasks to show, at most eight.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Level lines of the empirical C-bound, the curve beyond which no vote can be, and one marker
-        for each learner.
+    Level lines are those of the empirical C-bound; beyond the curve no vote can be.
     """
     from matplotlib.figure import Figure
 
@@ -88,7 +67,7 @@ def draw_planes(table: Table, datasets: list[str]) -> Any:
     return figure
 
 
-def _draw_plane(axis: Any, table: Table, dataset: str) -> None:
+def _draw_plane(axis: Any, table: Table1, dataset: str) -> None:
     e, d = np.meshgrid(np.linspace(0.0, 0.5, 301), np.linspace(0.0, 0.5, 301)[:-1])
     possible = (d <= 2.0 * np.sqrt(np.minimum(e, 0.25)) - 2.0 * e) & (2.0 * e + d < 1.0)
     value = np.where(possible, 1.0 - (1.0 - 2.0 * e - d) ** 2 / (1.0 - 2.0 * d), np.nan)
@@ -117,23 +96,17 @@ def _draw_plane(axis: Any, table: Table, dataset: str) -> None:
     )
 
 
-def save_figures(table: Table, folder: Path) -> list[Path]:
-    """Write all figures as PNG and SVG, and return their paths.
-
-    Parameters
-    ----------
-    table : Table
-        The results.
-    folder : Path
-        Where to write them.
-    """
+def save_figures(
+    table: Table1, folder: Path, suffixes: Sequence[str] = ("png", "svg")
+) -> list[Path]:
+    """Write all figures in these formats, and return their paths."""
     figures = {"pairwise": draw_pairwise(table)}
     for page, start in enumerate(range(0, len(table.datasets), PANELS_PER_PAGE), 1):
         shown = table.datasets[start : start + PANELS_PER_PAGE]
         figures[f"planes-{page}"] = draw_planes(table, shown)
     paths = []
     for name, figure in figures.items():
-        for suffix in ("png", "svg"):
+        for suffix in suffixes:
             path = folder / f"{name}.{suffix}"
             figure.savefig(path, dpi=120, metadata={"Date": None} if suffix == "svg" else None)
             paths.append(path)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 
 from .._utils.files import write_whole
@@ -13,13 +13,7 @@ __all__ = ["RecordStore"]
 
 
 class RecordStore:
-    """A folder of records. A run that is killed loses at most the cell it was at.
-
-    Parameters
-    ----------
-    folder : path-like
-        Where the records are; made when the first one is written.
-    """
+    """A folder of records. A run that is killed loses at most the cell it was at."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -28,27 +22,13 @@ class RecordStore:
         return self.folder / f"{dataset.replace(':', '-')}.{learner}.{solver}.json"
 
     def write(self, record: Record, solver: str) -> None:
-        """Write one record.
-
-        Parameters
-        ----------
-        record : Record
-            The cell.
-        solver : str
-            The solver of the run that it belongs to.
-        """
+        """Write one record of a run with this solver."""
         path = self._path(record.dataset, record.learner, solver)
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(record.to_dict(), indent=1))
+        write_whole(path, json.dumps(asdict(record), indent=1))
 
     def read(self, dataset: str, learner: str, solver: str) -> Record | None:
-        """Return a record, None if it is not there, and refuse one of another protocol.
-
-        Parameters
-        ----------
-        dataset, learner, solver : str
-            Which cell, of which run.
-        """
+        """Return a record, None if it is not there, and refuse one of another protocol."""
         path = self._path(dataset, learner, solver)
         if not path.exists():
             return None

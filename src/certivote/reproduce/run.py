@@ -3,24 +3,14 @@
 from collections.abc import Callable, Sequence
 
 from ..datasets import list_datasets, load
-from .protocol import LEARNERS, Record, prepare, run_cell
+from .protocol import LEARNERS, MINIMISED, Record, prepare, run_cell
 from .records import RecordStore
 
-__all__ = ["check_names", "run"]
+__all__ = ["check_names", "run", "time_spent"]
 
 
 def check_names(kind: str, names: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the names, all known ones if there are none, and refuse an unknown one.
-
-    Parameters
-    ----------
-    kind : str
-        What they are, for the error.
-    names : sequence of str
-        The names asked for.
-    known : sequence of str
-        The names that there are.
-    """
+    """Return the names, all known ones if there are none, and refuse an unknown one."""
     for name in names:
         if name not in known:
             raise ValueError(f"unknown {kind} {name!r}: choose among {', '.join(known)}.")
@@ -35,25 +25,10 @@ def run(
     n_jobs: int | None = None,
     progress: Callable[[str, str, Record | None], None] | None = None,
 ) -> list[Record]:
-    """Run what is not in the store yet, and return all of it.
+    """Run what is not in the store yet, and return all of it in the order of the table.
 
-    Parameters
-    ----------
-    store : RecordStore
-        Where results are kept.
-    datasets, learners : sequence of str
-        What to run; everything if empty.
-    solver : str, default="lbfgs"
-        How bounds are minimised.
-    n_jobs : int, default=None
-        How many trees are trained at the same time.
-    progress : callable, default=None
-        Called as ``progress(dataset, learner, record)`` before a cell with None, and after it.
-
-    Returns
-    -------
-    list of Record
-        The cells, in the order of the table.
+    No datasets or learners are all of them. ``progress(dataset, learner, record)`` is called before
+    a cell with None, and after it with its record.
     """
     datasets = check_names("task", datasets, list_datasets())
     learners = check_names("learner", learners, LEARNERS)
@@ -74,3 +49,25 @@ def run(
             tell(name, learner, record)
             records.append(record)
     return records
+
+
+def time_spent(records: Sequence[Record]) -> dict[str, float]:
+    """Return the seconds of training and voting, and of learning the weights."""
+    voters = {
+        record.dataset: record.voter_seconds for record in records if record.learner != "mincq"
+    }
+
+    def learning(*learners: str) -> float:
+        return sum(record.seconds for record in records if record.learner in learners)
+
+    return {
+        "voters": sum(voters.values()),
+        "bounds": learning(*MINIMISED),
+        "cb-boost": learning("cb-boost"),
+        "mincq": learning("mincq"),
+        "mincq voters": sum(
+            record.voter_seconds
+            for record in records
+            if record.learner == "mincq" and record.voter_seconds != voters.get(record.dataset)
+        ),
+    }

@@ -3,14 +3,14 @@
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from .._utils.formatting import format_up
 from .protocol import LEARNERS, Record
 
-__all__ = ["Cell", "Table", "read_reference"]
+__all__ = ["TITLES", "Cell", "Table1", "markdown", "read_reference"]
 
 TITLES = {
     "mcallester": "Alg. 1",
@@ -21,6 +21,10 @@ TITLES = {
     "masegosa": "Masegosa",
     "2r": "2r",
 }
+_COLUMNS = (
+    *("dataset", "algorithm", "test_risk", "bound", "paper_test_risk", "paper_bound"),
+    *("test_risk_difference", "bound_difference", "authors_formula_bound", "solver"),
+)
 
 
 @dataclass(frozen=True)
@@ -32,13 +36,7 @@ class Cell:
 
 
 def read_reference(path: Path) -> dict[tuple[str, str], Cell]:
-    """Return the authors' cells from their file.
-
-    Parameters
-    ----------
-    path : Path
-        A CSV file with columns dataset, algorithm, test_risk and bound.
-    """
+    """Return the authors' cells: columns dataset, algorithm, test_risk and bound of a CSV file."""
     with path.open(encoding="utf-8", newline="") as file:
         return {
             (row["dataset"], row["algorithm"]): Cell(float(row["test_risk"]), float(row["bound"]))
@@ -46,16 +44,8 @@ def read_reference(path: Path) -> dict[tuple[str, str], Cell]:
         }
 
 
-class Table:
-    """The cells of a run, beside the authors'.
-
-    Parameters
-    ----------
-    records : sequence of Record
-        The cells.
-    reference : mapping, default=None
-        The authors' cells, by dataset and learner.
-    """
+class Table1:
+    """The cells of a run, beside the authors', which are known by dataset and learner."""
 
     def __init__(
         self,
@@ -69,26 +59,12 @@ class Table:
         self.learners = [learner for learner in LEARNERS if learner in found]
 
     def cell(self, dataset: str, learner: str) -> Cell | None:
-        """Return one of our cells.
-
-        Parameters
-        ----------
-        dataset, learner : str
-            Which one.
-        """
+        """Return one of our cells."""
         record = self.records.get((dataset, learner))
         return None if record is None else Cell(record.test_risk, record.bound)
 
     def mean(self, learner: str, published: bool = False) -> Cell | None:
-        """Return the mean over the datasets, None if a cell is missing.
-
-        Parameters
-        ----------
-        learner : str
-            Which column.
-        published : bool, default=False
-            The mean of the authors' cells instead of ours.
-        """
+        """Return the mean of our or the authors' cells over the tasks, None if one is missing."""
         cells = [
             self.reference.get((dataset, learner)) if published else self.cell(dataset, learner)
             for dataset in self.datasets
@@ -104,48 +80,36 @@ class Table:
 
     def to_markdown(self) -> str:
         """Return the table with the authors' bound and the difference under each of ours."""
-        head = ["task", *(TITLES[learner] for learner in self.learners)]
-        lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-        for dataset in self.datasets:
-            row = [
-                _beside(self.cell(dataset, learner), self.reference.get((dataset, learner)))
-                for learner in self.learners
-            ]
-            lines.append(f"| {dataset} | " + " | ".join(row) + " |")
-        means = [
-            _beside(self.mean(learner), self.mean(learner, published=True))
-            for learner in self.learners
-        ]
-        lines.append("| **Mean** | " + " | ".join(means) + " |")
-        return "\n".join(lines) + "\n"
+        rows = []
+        for task in self.datasets:
+            pairs = ((self.cell(task, x), self.reference.get((task, x))) for x in self.learners)
+            rows.append([task, *(_beside(ours, theirs) for ours, theirs in pairs)])
+        means = [_beside(self.mean(x), self.mean(x, published=True)) for x in self.learners]
+        head = ["task", *(TITLES[x] for x in self.learners)]
+        return markdown(head, [*rows, ["**Mean**", *means]])
 
     def to_csv(self) -> str:
         """Return one line a cell, ours, the authors' and the differences, at full precision."""
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(
-            [
-                *("dataset", "algorithm", "test_risk", "bound", "paper_test_risk", "paper_bound"),
-                *("test_risk_difference", "bound_difference", "authors_formula_bound", "solver"),
-            ]
-        )
-        for (dataset, learner), record in self.records.items():
-            theirs = self.reference.get((dataset, learner))
-            beside = ["", "", "", ""]
-            if theirs is not None:
-                beside = [
-                    repr(theirs.test_risk),
-                    repr(theirs.bound),
-                    f"{record.test_risk - theirs.test_risk:.6f}",
-                    f"{record.bound - theirs.bound:.6f}",
-                ]
-            own = "" if record.published_bound is None else repr(record.published_bound)
-            writer.writerow(
-                [
-                    *(dataset, learner, repr(record.test_risk), repr(record.bound)),
-                    *(*beside, own, record.solver),
-                ]
-            )
+        writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        for (dataset, learner), ours in self.records.items():
+            row = {
+                "dataset": dataset,
+                "algorithm": learner,
+                "test_risk": ours.test_risk,
+                "bound": ours.bound,
+                "authors_formula_bound": ours.published_bound,
+                "solver": ours.solver,
+            }
+            if (theirs := self.reference.get((dataset, learner))) is not None:
+                row |= {
+                    "paper_test_risk": theirs.test_risk,
+                    "paper_bound": theirs.bound,
+                    "test_risk_difference": f"{ours.test_risk - theirs.test_risk:.6f}",
+                    "bound_difference": f"{ours.bound - theirs.bound:.6f}",
+                }
+            writer.writerow(row)
         return text.getvalue()
 
     def to_latex(self) -> str:
@@ -166,6 +130,12 @@ class Table:
         means = [_latex(self.mean(x), ()) for x in self.learners]
         lines += ["Mean & " + " & ".join(means) + " \\\\", "\\bottomrule", "\\end{tabular}"]
         return "\n".join(lines) + "\n"
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = ("| " + " | ".join(row) + " |" for row in (head, *rows))
+    return "\n".join((next(lines), "|---" * len(head) + "|", *lines)) + "\n"
 
 
 def _beside(ours: Cell | None, theirs: Cell | None) -> str:

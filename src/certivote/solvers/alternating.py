@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize as scipy_minimize
 
 from .._utils.validation import check_positive
-from ..bounds.base import chain_rule, kl_and_log_ratio, through_softmax
+from ..bounds.evaluation import chain_rule, kl_and_log_ratio, through_softmax
 from ..bounds.gibbs_tandem import OneMomentBound
 from ..divergences import weights_kl
 from .base import Problem, Solver
@@ -64,7 +64,7 @@ class Alternating(Solver):
 
         def relaxed(logits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             q = problem.weights(logits)
-            moments = statistics._moments(q)
+            moments = statistics.moments_at(q)
             kl, log_ratio = kl_and_log_ratio(q, prior)
             evaluation = bound.relaxed(moments, kl, trade_off)
             gradient = chain_rule(evaluation, moments, log_ratio)
@@ -73,12 +73,12 @@ class Alternating(Solver):
         logits, previous = np.zeros(prior.size), np.inf
         for _ in range(self.max_iter):
             q = problem.weights(logits)
-            trade_off = bound.best_trade_off(statistics._moments(q), weights_kl(q, prior))
+            trade_off = bound.best_trade_off(statistics.moments_at(q), weights_kl(q, prior))
             run = scipy_minimize(
                 relaxed, logits, jac=True, method="L-BFGS-B", options={"gtol": 1e-9, "ftol": 1e-15}
             )
             logits = run.x
-            problem.record(bound._objective(statistics, problem.weights(logits), prior)[0])
+            problem.record(bound.objective(statistics, problem.weights(logits), prior)[0])
             if previous - run.fun < self.tol:
                 return problem.weights(logits), True, f"a turn lowered it by less than {self.tol}"
             previous = run.fun

@@ -9,13 +9,14 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from .._utils.threads import one_blas_thread
 from .._utils.validation import check_prior
-from ..bounds.base import Bound, PrintedSettings, softmax
-from ..statistics import VoteStatistics
+from ..bounds import Bound
+from ..statistics import Statistics
 
 __all__ = ["Callback", "MinimizeResult", "Problem", "Solver"]
 
@@ -53,26 +54,14 @@ class MinimizeResult:
 class Problem:
     """A bound on given statistics, over the voters that the prior allows.
 
-    Points are logits relative to the prior: ``q ∝ p·exp(logits)``, so that 0 is the prior.
-
-    Parameters
-    ----------
-    bound : Bound
-        What to minimise.
-    statistics : VoteStatistics
-        What it is computed from.
-    prior : ndarray of shape (n,)
-        The prior.
-    history : list of float
-        Where the objective is noted.
-    callback : callable, default=None
-        Called as ``callback(iteration, value)`` after each iteration.
+    Points are logits relative to the prior: ``q ∝ p·exp(logits)``, so that 0 is the prior. The
+    objective after each iteration is noted in `history`, and told to the callback.
     """
 
     def __init__(
         self,
         bound: Bound,
-        statistics: VoteStatistics,
+        statistics: Statistics,
         prior: NDArray[np.float64],
         history: list[float],
         callback: Callback | None = None,
@@ -87,7 +76,8 @@ class Problem:
 
     def weights(self, logits: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weights at some logits."""
-        return softmax(self.log_prior + logits)
+        weights: NDArray[np.float64] = softmax(self.log_prior + logits)
+        return weights
 
     def logits(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return logits at which the weights are nearly these; a weight of 0 becomes a tiny one."""
@@ -98,13 +88,7 @@ class Problem:
 
     def objective(self, logits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the bound's objective and its gradient in the logits."""
-        return self.bound._descent(self.statistics, logits, self.prior, self.log_prior)
-
-    def printed_objective(
-        self, logits: NDArray[np.float64], settings: PrintedSettings
-    ) -> tuple[float, NDArray[np.float64]]:
-        """Return the objective of the paper's algorithm and its gradient in the logits."""
-        return self.bound._descent(self.statistics, logits, self.prior, self.log_prior, settings)
+        return self.bound.descent(self.statistics, logits, self.prior, self.log_prior)
 
     def record(self, value: float) -> None:
         """Note the objective after an iteration, and tell the callback."""
@@ -124,31 +108,30 @@ class Solver(BaseEstimator, ABC):
     def solve(
         self,
         bound: Bound,
-        statistics: VoteStatistics,
+        statistics: Statistics,
         prior: ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = 0,
         callback: Callback | None = None,
     ) -> MinimizeResult:
-        """Minimise a bound; see `certivote.minimize`.
-
-        Parameters
-        ----------
-        bound, statistics, prior, random_state, callback
-            As in `certivote.minimize`.
-        """
+        """Minimise a bound; see `certivote.minimize`."""
         self._check_settings()
-        bound._check_parameters()
+        bound.check_parameters()
         bound.check_statistics(statistics)
+        bound = bound.settled(statistics.offers)
         p = check_prior(prior, statistics.n_voters)
-        fixed = bound._candidates(p)
+        fixed = bound.fixed_weights(p)
         found = [(weights, True, "fixed in advance") for weights in fixed]
         history: list[float] = []
         with one_blas_thread():
             values = [bound.value(statistics, weights, p) for weights in fixed]
+            reached = min(values, default=math.inf)
             problems = [
-                Problem(member, statistics, p, history, callback) for member in bound.members()
+                Problem(member, statistics, p, history, callback)
+                for member in bound.members()
+                # What is there already cannot be beaten by what lies above it everywhere.
+                if member.least(statistics, p) < reached
             ]
-            learned = self._solve_all(problems, min(values, default=math.inf), random_state)
+            learned = self._solve_all(problems, reached, random_state)
             values += [bound.value(statistics, weights, p) for weights, _, _ in learned]
         value, (weights, converged, message) = min(
             zip(values, found + learned, strict=True), key=lambda pair: pair[0]

@@ -1,6 +1,5 @@
 """The paper's algorithms: gradient steps on a barrier objective, with a generic update."""
 
-import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -8,8 +7,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from .._utils.validation import check_positive
-from ..divergences import Inverse, binary_kl
 from .base import Problem, Solver
+from .paper import PrintedSettings, printed_objective
 
 __all__ = ["COCOB", "Adam", "FirstOrder", "GradientDescent", "Update"]
 
@@ -22,13 +21,7 @@ class Update(BaseEstimator, ABC):
 
     @abstractmethod
     def start(self, point: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Return the state before the first step.
-
-        Parameters
-        ----------
-        point : ndarray
-            Where the descent starts.
-        """
+        """Return the state before the first step, from where the descent starts."""
 
     @abstractmethod
     def step(
@@ -37,15 +30,7 @@ class Update(BaseEstimator, ABC):
         gradient: NDArray[np.float64],
         state: dict[str, NDArray[np.float64]],
     ) -> NDArray[np.float64]:
-        """Return the next point, and bring the state up to date.
-
-        Parameters
-        ----------
-        point, gradient : ndarray
-            Where the descent is, and the gradient there.
-        state : dict
-            What `start` returned.
-        """
+        """Return the next point, and bring the state up to date."""
 
 
 class COCOB(Update):
@@ -72,13 +57,7 @@ class COCOB(Update):
         self.alpha = alpha
 
     def start(self, point: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Return the state before the first step.
-
-        Parameters
-        ----------
-        point : ndarray
-            Where the descent starts.
-        """
+        """Return the state before the first step, from where the descent starts."""
         check_positive("alpha", self.alpha)
         return {
             "origin": point.copy(),
@@ -94,15 +73,7 @@ class COCOB(Update):
         gradient: NDArray[np.float64],
         state: dict[str, NDArray[np.float64]],
     ) -> NDArray[np.float64]:
-        """Return the next point, and bring the state up to date.
-
-        Parameters
-        ----------
-        point, gradient : ndarray
-            Where the descent is, and the gradient there.
-        state : dict
-            What `start` returned.
-        """
+        """Return the next point, and bring the state up to date."""
         win = -gradient
         largest = state["largest"] = np.maximum(state["largest"], np.abs(win))
         state["absolute"] += np.abs(win)
@@ -149,13 +120,7 @@ class Adam(Update):
         self.epsilon = epsilon
 
     def start(self, point: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Return the state before the first step.
-
-        Parameters
-        ----------
-        point : ndarray
-            Where the descent starts.
-        """
+        """Return the state before the first step, from where the descent starts."""
         check_positive("learning_rate", self.learning_rate)
         return {
             "mean": np.zeros_like(point),
@@ -169,15 +134,7 @@ class Adam(Update):
         gradient: NDArray[np.float64],
         state: dict[str, NDArray[np.float64]],
     ) -> NDArray[np.float64]:
-        """Return the next point, and bring the state up to date.
-
-        Parameters
-        ----------
-        point, gradient : ndarray
-            Where the descent is, and the gradient there.
-        state : dict
-            What `start` returned.
-        """
+        """Return the next point, and bring the state up to date."""
         state["count"] += 1
         state["mean"] = self.beta1 * state["mean"] + (1 - self.beta1) * gradient
         state["square"] = self.beta2 * state["square"] + (1 - self.beta2) * gradient**2
@@ -205,13 +162,7 @@ class GradientDescent(Update):
         self.learning_rate = learning_rate
 
     def start(self, point: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Return the state before the first step.
-
-        Parameters
-        ----------
-        point : ndarray
-            Where the descent starts.
-        """
+        """Return the state before the first step, from where the descent starts."""
         check_positive("learning_rate", self.learning_rate)
         return {}
 
@@ -221,15 +172,7 @@ class GradientDescent(Update):
         gradient: NDArray[np.float64],
         state: dict[str, NDArray[np.float64]],
     ) -> NDArray[np.float64]:
-        """Return the next point.
-
-        Parameters
-        ----------
-        point, gradient : ndarray
-            Where the descent is, and the gradient there.
-        state : dict
-            What `start` returned.
-        """
+        """Return the next point."""
         return point - self.learning_rate * gradient
 
 
@@ -305,67 +248,18 @@ class FirstOrder(Solver):
         if self.tolerance >= 1.0:
             raise ValueError(f"tolerance must be below 1, got {self.tolerance!r}.")
 
-    def barrier(self, a: float) -> tuple[float, float]:
-        """Return the log-barrier extension at `a`, and its derivative.
-
-        Parameters
-        ----------
-        a : float
-            What should stay below 0.
-        """
-        strength = self.barrier_strength
-        edge = 1.0 / strength**2
-        if a <= -edge:
-            return -math.log(-a) / strength, -1.0 / (strength * a)
-        return strength * a - math.log(edge) / strength + 1.0 / strength, strength
-
-    def inverse_upper(self, a: float, psi: float) -> Inverse:
-        """Return the upper inverse of kl by bisection, with its derivatives.
-
-        Parameters
-        ----------
-        a, psi : float
-            The observed frequency and the divergence allowed.
-        """
-        return self._bisect(a, psi, 1.0)
-
-    def inverse_lower(self, a: float, psi: float) -> Inverse:
-        """Return the lower inverse of kl by bisection, with its derivatives.
-
-        Parameters
-        ----------
-        a, psi : float
-            The observed frequency and the divergence allowed.
-        """
-        return self._bisect(a, psi, 0.0)
-
-    def _bisect(self, a: float, psi: float, far: float) -> Inverse:
-        near = a
-        for _ in range(self.inverse_max_iter):
-            middle = 0.5 * (near + far)
-            if abs(far - near) < self.inverse_tolerance:
-                break
-            if binary_kl(a, middle) > psi:
-                far = middle
-            else:
-                near = middle
-        if middle in (0.0, 1.0) or middle == a:
-            return Inverse(middle, 1.0 if middle == a else 0.0, 0.0)
-        spread = (1.0 - a) / (1.0 - middle) - a / middle
-        if a in (0.0, 1.0):
-            return Inverse(middle, math.inf, 1.0 / spread)
-        log_ratio = math.log((1.0 - a) * middle / (a * (1.0 - middle)))
-        return Inverse(middle, log_ratio / spread, 1.0 / spread)
-
     def _solve(
         self, problem: Problem, random_state: int | np.random.RandomState | None
     ) -> tuple[NDArray[np.float64], bool, str]:
         update = self.update if isinstance(self.update, Update) else _UPDATES[self.update]()
+        settings = PrintedSettings(
+            self.barrier_strength, self.tolerance, self.inverse_tolerance, self.inverse_max_iter
+        )
         best = logits = np.zeros(problem.prior.size)
         state = update.start(logits)
         best_value, _ = problem.objective(logits)
         for _ in range(self.n_iter):
-            _, gradient = problem.printed_objective(logits, self)
+            _, gradient = printed_objective(problem, logits, settings)
             logits = update.step(logits, gradient, state)
             value, _ = problem.objective(logits)
             problem.record(value)

@@ -91,7 +91,7 @@ class LBFGS(Solver):
     ) -> Iterator[NDArray[np.float64]]:
         """Yield the logits to start from."""
         yield np.zeros(problem.prior.size)
-        errors = problem.statistics.errors
+        errors = problem.statistics.error_rates
         spread = float(errors.max() - errors.min())
         if spread > 0.0:
             excess = (errors - errors.min()) / spread

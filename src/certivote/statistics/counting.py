@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._utils.threads import available_cores
 from .._utils.validation import refuse_mask
-from .bits import prefer_bits
 
 # A count of the bits of so many words fits into 16 bits.
 _MOST_WORDS = 1023
@@ -27,6 +26,18 @@ _SMALLEST_SHARE = 1024
 # Rows that are only packed are so many at a time.
 _PACKED_ROWS = 8_192
 _ONE, _TWO, _FOUR = np.uint64(1), np.uint64(2), np.uint64(4)
+
+# From here on the table of pairs is not formed for fewer examples than voters. A product with the
+# bits (m·n/8 look-ups, twice) then costs about as much as one with the table (n² multiplications),
+# the table costs m·n² operations first, and it takes 16·n² bytes, 256 MiB and more, next to m·n/8.
+# For fewer voters the table is small, and faster.
+# The rule is part of `VoteStatistics.sha256`: changed, it would change digests in certificates.
+_MANY_VOTERS = 4096
+
+
+def prefer_bits(n_samples: int, n_voters: int) -> bool:
+    """Tell whether the losses as bits cost less than the table of pairs."""
+    return n_voters >= _MANY_VOTERS and n_samples < n_voters
 
 
 class _Worker(ABC):
@@ -46,10 +57,10 @@ class _Worker(ABC):
             narrow = block.view(np.uint8) if block.itemsize == 1 else block.astype(np.uint8)
             if block.dtype.kind == "b" and narrow.max() > 1:
                 narrow = narrow.astype(bool).view(np.uint8)  # any byte but 0 is True
-            self._add(np.ascontiguousarray(narrow))
+            self.add_block(np.ascontiguousarray(narrow))
 
     @abstractmethod
-    def _add(self, losses: NDArray[np.uint8]) -> None:
+    def add_block(self, losses: NDArray[np.uint8]) -> None:
         """Count a block of at most `n_rows` rows that are nothing but 0 and 1."""
 
     def drain(self, total: NDArray[np.int64]) -> None:
@@ -71,7 +82,8 @@ class _NumpyWorker(_Worker):
         self._both = np.empty(max(_BLOCK_WORDS, words * n_voters), dtype=np.uint64)
         self._ones = np.empty(self._both.size, dtype=np.uint8)
 
-    def _add(self, losses: NDArray[np.uint8]) -> None:
+    def add_block(self, losses: NDArray[np.uint8]) -> None:
+        """Count a block."""
         words = self._pack(losses)
         n_voters, n_words = words.shape
         start = 0
@@ -122,7 +134,8 @@ class _CompiledWorker(_Worker):
         self._kernel = add_pairs
         self._bits = np.zeros((padded, BLOCK_ROWS // 8), dtype=np.uint8)
 
-    def _add(self, losses: NDArray[np.uint8]) -> None:
+    def add_block(self, losses: NDArray[np.uint8]) -> None:
+        """Count a block."""
         self._kernel(losses, self._bits, self.counts)
 
 
@@ -132,7 +145,7 @@ def _can_compile() -> bool:
     if find_spec("numba") is None:
         return False
     try:
-        _CompiledWorker(1)._add(np.zeros((1, 1), dtype=np.uint8))
+        _CompiledWorker(1).add_block(np.zeros((1, 1), dtype=np.uint8))
     except Exception:  # whatever is wrong with it, it is not needed
         return False
     return True

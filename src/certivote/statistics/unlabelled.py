@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from .._utils.validation import check_count
 from ..labels import check_labels
 from .counting import Counter
-from .votes import Moments, VoteStatistics, are_hardly_chance, as_counts, make_read_only
+from .counts import are_hardly_chance, as_counts, make_read_only
+from .moments import Moments
 
-__all__ = ["UnlabelledStatistics", "join_unlabelled"]
+__all__ = ["UnlabelledStatistics", "add_labels"]
 
 _VALUES_PER_CHUNK = 2**25
 _MERGED_TWICE = (
@@ -58,6 +59,14 @@ class UnlabelledStatistics:
     >>> moments.disagreement, moments.disagreement_size, moments.gibbs_size
     (0.375, 4, 1)
     """
+
+    # What a claim assumes where such examples are behind it.
+    assumption: ClassVar[str] = (
+        "The unlabelled examples were drawn independently as well, from the same distribution as "
+        "the labelled ones, and the voters and the prior were fixed without looking at them "
+        "either. Only two labels occur: no third one is among the true labels, of the unlabelled "
+        "examples or of those to come."
+    )
 
     def __init__(
         self, n_samples: int, disagreements: ArrayLike, classes: tuple[Any, ...] = ()
@@ -116,7 +125,7 @@ class UnlabelledStatistics:
                 step = max(1, _VALUES_PER_CHUNK // votes.shape[1])
                 for start in range(0, len(votes), step):
                     block = votes[start : start + step]
-                    classes = _add_labels(classes, block)
+                    classes = add_labels(classes, block)
                     counter.add(np.asarray(block != classes[0], dtype=np.bool_), name)
         if counter.n_samples == 0:
             raise ValueError("unlabelled must hold at least one example, got none.")
@@ -146,7 +155,7 @@ class UnlabelledStatistics:
             warnings.warn(_MERGED_TWICE, stacklevel=2)
         classes = self.classes
         for label in other.classes:
-            classes = _add_labels(classes, np.array([label]))
+            classes = add_labels(classes, np.array([label]))
         both = UnlabelledStatistics(
             self.n_samples + other.n_samples, self.disagreements + other.disagreements, classes
         )
@@ -186,15 +195,7 @@ class UnlabelledStatistics:
         return self.disagreements / self.n_samples
 
     def joined_to(self, moments: Moments, q: NDArray[np.float64]) -> Moments:
-        """Return labelled moments with a disagreement over these examples too.
-
-        Parameters
-        ----------
-        moments : Moments
-            The moments on labelled examples.
-        q : ndarray of shape (n,)
-            The weights that they are of.
-        """
+        """Return the moments of weights on labelled examples, with a disagreement of these too."""
         size = moments.disagreement_size + self.n_samples
         share, gradient = self.n_samples / size, 2.0 * (self._rates @ q)
         disagreement = (1.0 - share) * moments.disagreement + share * 0.5 * float(q @ gradient)
@@ -214,33 +215,7 @@ class UnlabelledStatistics:
         return digest.hexdigest()
 
 
-def join_unlabelled(
-    statistics: VoteStatistics,
-    unlabelled: ArrayLike | UnlabelledStatistics,
-    votes: ArrayLike | None = None,
-    y: ArrayLike | None = None,
-) -> VoteStatistics:
-    """Return statistics joined with unlabelled votes, where all is of the same two classes.
-
-    Parameters
-    ----------
-    statistics : VoteStatistics
-        What the labelled sample says.
-    unlabelled : array-like of shape (m_u, n) or UnlabelledStatistics
-        The votes of the same voters on unlabelled examples, or their counts.
-    votes, y : array-like, default=None
-        The labelled votes and the labels, to see that they are of the same classes.
-    """
-    if not isinstance(unlabelled, UnlabelledStatistics):
-        unlabelled = UnlabelledStatistics.from_votes(unlabelled)
-    classes = unlabelled.classes
-    for name, labels, ndim in (("votes", votes, 2), ("y", y, 1)):
-        if labels is not None:
-            classes = _add_labels(classes, check_labels(name, labels, ndim))
-    return statistics.with_unlabelled(unlabelled)
-
-
-def _add_labels(known: tuple[Any, ...], labels: NDArray[Any]) -> tuple[Any, ...]:
+def add_labels(known: tuple[Any, ...], labels: NDArray[Any]) -> tuple[Any, ...]:
     """Return the known labels with those that are new, and refuse a third one."""
     for label in known:
         labels = labels[labels != label]

@@ -1,16 +1,33 @@
-"""Where voters come from: trees, stumps, members of ensembles, tables of predictions."""
+"""Where voters come from: trees, stumps, members of ensembles, tables of predictions.
 
+A pickled model names what is here by this address, whatever module it is in.
+"""
+
+from .._utils.addresses import publish
 from .base import Voters
+from .ensembles import inner_estimator
+from .estimators import EstimatorGroup, Preparation, Prepared, as_bare_array, as_tree_data
 from .sources import fit_voters, frozen_parts, is_frozen
 from .stumps import Stump, Stumps
-from .table import PredictionTable
+from .table import PredictionTable, TableGroup
+from .trees import Trees
 
 __all__ = [
+    "EstimatorGroup",
     "PredictionTable",
+    "Preparation",
+    "Prepared",
     "Stump",
     "Stumps",
+    "TableGroup",
+    "Trees",
     "Voters",
+    "as_bare_array",
+    "as_tree_data",
     "fit_voters",
     "frozen_parts",
+    "inner_estimator",
     "is_frozen",
 ]
+
+publish(__name__)

@@ -35,16 +35,13 @@ class Group(Protocol):
         """Return the data as these voters take it."""
 
     def column(self, index: int, prepared: Any, classes: NDArray[Any]) -> Column:
-        """Return what one voter names."""
+        """Return what one voter names, of the sorted classes, on what `prepare` returned."""
 
 
 def guarded(X: Any) -> Any:
     """Return data that a voter cannot change, for itself, for the other voters or for the caller.
 
-    Parameters
-    ----------
-    X : array-like or sparse matrix
-        The data. Of what has no lock, such as a dataframe, a copy is returned.
+    Of what has no lock, such as a dataframe, it is a copy.
     """
     if isinstance(X, np.ndarray):
         # What is in a cell may be changed in its place, if it is no number, text or the like.
@@ -64,15 +61,7 @@ def guarded(X: Any) -> Any:
 
 
 def predictions(voter: Any, X: Any) -> NDArray[Any]:
-    """Return the labels that a classifier predicts, and refuse missing ones.
-
-    Parameters
-    ----------
-    voter : classifier
-        Anything with `predict`.
-    X : array-like of shape (m, n_features)
-        The examples.
-    """
+    """Return the labels that anything with `predict` predicts, and refuse missing ones."""
     named = voter.predict(guarded(X))
     predicted = check_labels(f"the predictions of {type(voter).__name__}", named, None)
     if predicted.shape not in ((_num_samples(X),), (_num_samples(X), 1)):

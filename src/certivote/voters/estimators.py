@@ -1,4 +1,4 @@
-"""Fitted scikit-learn classifiers as voters, and ensembles of them unpacked into their members."""
+"""Fitted scikit-learn classifiers as voters."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,25 +6,48 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
-from sklearn.ensemble import (
-    AdaBoostClassifier,
-    BaggingClassifier,
-    ExtraTreesClassifier,
-    RandomForestClassifier,
-    StackingClassifier,
-    VotingClassifier,
-)
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..labels import UNKNOWN, coded, codes_of
 from .base import Column, Group, predictions
-from .stumps import Stumps
 
-__all__ = ["EstimatorGroup", "Prepared", "as_tree_data", "check_one_output", "is_frozen", "unpack"]
+__all__ = [
+    "EstimatorGroup",
+    "Preparation",
+    "Prepared",
+    "as_bare_array",
+    "as_tree_data",
+]
+
+# What is done to the data before any member sees it: objects and functions that can be pickled.
+
+
+def as_tree_data(X: Any) -> Any:
+    """Return data as trees use it, so that it is converted once and not by each tree."""
+    return check_array(
+        X, accept_sparse="csr", dtype=np.float32, order="C", ensure_all_finite="allow-nan"
+    )
+
+
+def as_bare_array(X: Any) -> Any:
+    """Return data as an array without names, which the members of an ensemble were fitted on."""
+    return check_array(X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False)
+
+
+@dataclass
+class Preparation:
+    """The checks of a fitted ensemble on the names of features, then what its members want."""
+
+    ensemble: Any
+    convert: Callable[[Any], Any]
+
+    def __call__(self, X: Any) -> Any:
+        """Return the data as the members take it."""
+        validate_data(self.ensemble, X, reset=False, skip_check_array=True)
+        return self.convert(X)
 
 
 @dataclass
@@ -55,27 +78,11 @@ class EstimatorGroup:
         return self.members[index]
 
     def prepare(self, X: Any) -> Any:
-        """Return the data as the members take it.
-
-        Parameters
-        ----------
-        X : array-like
-            The data as the user has it.
-        """
+        """Return the data as the members take it."""
         return X if self.preparation is None else self.preparation(X)
 
     def column(self, index: int, prepared: Any, classes: NDArray[Any]) -> Column:
-        """Return what one member names.
-
-        Parameters
-        ----------
-        index : int
-            Which member.
-        prepared : array-like
-            What `prepare` returned.
-        classes : ndarray
-            The sorted labels.
-        """
+        """Return what one member names, as `Group` says."""
         member = self.members[index]
         if self.features is not None:
             prepared = prepared[:, self.features[index]]
@@ -91,93 +98,9 @@ class EstimatorGroup:
         return codes, self.labels[own[codes == UNKNOWN]]
 
 
-def unpack(estimator: Any) -> Group:
-    """Return the members of a fitted ensemble as voters; any other classifier is one voter.
-
-    Parameters
-    ----------
-    estimator : estimator
-        A fitted classifier. Pipelines, searches and `FrozenEstimator` are looked into.
-
-    Returns
-    -------
-    Group
-        The voters.
-    """
-    if isinstance(estimator, FrozenEstimator):
-        return unpack(estimator.estimator)
-    if hasattr(estimator, "best_estimator_"):
-        return unpack(estimator.best_estimator_)
-    if isinstance(estimator, Pipeline):
-        group = unpack(estimator.steps[-1][1])
-        return group if len(estimator.steps) == 1 else Prepared(estimator[:-1], group)
-    if isinstance(estimator, Stumps):
-        return estimator
-    if not is_classifier(estimator):
-        raise ValueError(
-            f"voters must be classifiers, got {type(estimator).__name__}, which is not one."
-        )
-    check_is_fitted(estimator)
-    check_one_output(estimator)
-    if isinstance(estimator, RandomForestClassifier | ExtraTreesClassifier):
-        return EstimatorGroup(
-            estimator.estimators_, estimator.classes_, preparation=_Float32(estimator)
-        )
-    if isinstance(estimator, BaggingClassifier):
-        return EstimatorGroup(
-            estimator.estimators_,
-            estimator.classes_,
-            features=estimator.estimators_features_,
-            preparation=_BareArray(estimator),
-        )
-    if isinstance(estimator, AdaBoostClassifier):
-        return EstimatorGroup(estimator.estimators_, preparation=_BareArray(estimator))
-    if isinstance(estimator, StackingClassifier) and estimator.cv == "prefit":
-        return EstimatorGroup(estimator.estimators_)
-    if isinstance(estimator, VotingClassifier | StackingClassifier):
-        return EstimatorGroup(estimator.estimators_, estimator.classes_)
-    return EstimatorGroup([estimator])
-
-
-def is_frozen(estimator: Any) -> bool:
-    """Tell whether a classifier, or every step of a pipeline, is in a `FrozenEstimator`.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Any estimator.
-    """
-    if isinstance(estimator, Pipeline):
-        return all(is_frozen(step) for _, step in estimator.steps)
-    return isinstance(estimator, FrozenEstimator)
-
-
-def check_one_output(estimator: Any) -> None:
-    """Refuse a fitted classifier that predicts several labels for one example.
-
-    Parameters
-    ----------
-    estimator : estimator
-        A fitted classifier.
-    """
-    if isinstance(getattr(estimator, "classes_", None), list):
-        raise ValueError("voters must predict one label for each example, got several outputs.")
-
-
-# What is done to the data before any member sees it: objects, so that voters can be pickled.
-
-
 @dataclass
 class Prepared:
-    """Voters at the end of a pipeline: its transformers, then what the voters want themselves.
-
-    Parameters
-    ----------
-    transformers : Pipeline
-        The fitted transformers.
-    group : Group
-        The voters.
-    """
+    """Voters at the end of a pipeline: its transformers, then what the voters want themselves."""
 
     transformers: Pipeline
     group: Group
@@ -195,60 +118,9 @@ class Prepared:
         return self.group[index]
 
     def prepare(self, X: Any) -> Any:
-        """Return the data as the members take it.
-
-        Parameters
-        ----------
-        X : array-like
-            The data as the user has it.
-        """
+        """Return the data as the members take it."""
         return self.group.prepare(self.transformers.transform(X))
 
     def column(self, index: int, prepared: Any, classes: NDArray[Any]) -> Column:
-        """Return what one member names.
-
-        Parameters
-        ----------
-        index : int
-            Which member.
-        prepared : array-like
-            What `prepare` returned.
-        classes : ndarray
-            The sorted labels.
-        """
+        """Return what one member names, as `Group` says."""
         return self.group.column(index, prepared, classes)
-
-
-@dataclass
-class _Float32:
-    """What trees use, converted once for all of them."""
-
-    ensemble: Any
-
-    def __call__(self, X: Any) -> Any:
-        validate_data(self.ensemble, X, reset=False, skip_check_array=True)
-        return as_tree_data(X)
-
-
-@dataclass
-class _BareArray:
-    """The array that the members were fitted on, without names."""
-
-    ensemble: Any
-
-    def __call__(self, X: Any) -> Any:
-        validate_data(self.ensemble, X, reset=False, skip_check_array=True)
-        return check_array(X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False)
-
-
-def as_tree_data(X: Any) -> Any:
-    """Return data as trees use it, so that it is converted once and not by each tree.
-
-    Parameters
-    ----------
-    X : array-like
-        The data as the user has it.
-    """
-    return check_array(
-        X, accept_sparse="csr", dtype=np.float32, order="C", ensure_all_finite="allow-nan"
-    )

@@ -5,22 +5,20 @@ from typing import Any
 from warnings import warn
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.progress import progress_bar
-from .._utils.validation import check_positive
 from .base import Voters, guarded
-from .estimators import EstimatorGroup, as_tree_data, check_one_output, unpack
-from .estimators import is_frozen as is_frozen_estimator
+from .ensembles import check_one_output, inner_estimator, unpack
+from .estimators import EstimatorGroup
 from .stumps import Stumps
 from .table import PredictionTable
+from .trees import Trees, train_each
 
 __all__ = ["fit_voters", "frozen_parts", "is_frozen"]
 
@@ -34,10 +32,18 @@ def is_frozen(voters: Any) -> bool:
     Parameters
     ----------
     voters : object
-        What `MajorityVoteClassifier` takes as voters.
+        What `MajorityVoteClassifier` takes as voters. Of a pipeline every step must be frozen.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from certivote.voters import is_frozen
+    >>> is_frozen(GaussianNB()), is_frozen([FrozenEstimator(GaussianNB())])
+    (False, True)
     """
     if isinstance(voters, list | tuple):
-        frozen = [is_frozen_estimator(voter) for voter in voters]
+        frozen = [is_frozen(voter) for voter in voters]
         if any(frozen) and not all(frozen):
             raise ValueError(
                 f"voters must be all frozen or all to be trained, got {sum(frozen)} frozen ones of "
@@ -45,7 +51,9 @@ def is_frozen(voters: Any) -> bool:
                 "others on other data, and freeze them too."
             )
         return bool(frozen) and all(frozen)
-    return isinstance(voters, PredictionTable) or is_frozen_estimator(voters)
+    if isinstance(voters, Pipeline):
+        return all(is_frozen(step) for _, step in voters.steps)
+    return isinstance(voters, FrozenEstimator | PredictionTable)
 
 
 def frozen_parts(voters: Any) -> int:
@@ -55,6 +63,15 @@ def frozen_parts(voters: Any) -> int:
     ----------
     voters : object
         What `MajorityVoteClassifier` takes as voters.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import BaggingClassifier
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from certivote.voters import frozen_parts
+    >>> frozen_parts(BaggingClassifier(FrozenEstimator(GaussianNB())))
+    1
     """
     return len({id(part) for part in _frozen_inside(voters)})
 
@@ -105,38 +122,26 @@ def fit_voters(
     -------
     Voters
         The fitted voters.
+
+    Examples
+    --------
+    >>> from certivote.voters import fit_voters
+    >>> fit_voters("stumps", [[0.0], [4.0]], ["no", "yes"])
+    Voters(20)
     """
     rng = random_state if random_state is not None else np.random.RandomState()
-    if voters is None or (isinstance(voters, str) and voters == "trees"):
-        check_positive("n_voters", n_voters, integer=True)
-        return Voters([_fit_trees(X, y, n_voters, rng, n_jobs, verbose)])
-    if isinstance(voters, str):
-        if voters != "stumps":
-            raise ValueError(
-                f"voters must be 'trees', 'stumps', classifiers or a list, got {voters!r}."
-            )
-        voters = Stumps()
     if isinstance(voters, PredictionTable):
         return Voters([voters.group(np.shape(X)[1])])
     if isinstance(voters, list | tuple):
-        return _fit_list(voters, X, y, rng, n_jobs, verbose)
-    return Voters([unpack(_fit_one(voters, X, y, rng, "voters", verbose))])
-
-
-def _fit_trees(
-    X: Any, y: Any, n: int, rng: np.random.RandomState, n_jobs: int | None, verbose: int
-) -> EstimatorGroup:
-    X = as_tree_data(X)
-    seeds = rng.randint(np.iinfo(np.int32).max, size=n)
-    with progress_bar("training", n, verbose) as advance:
-
-        def train(seed: int) -> Any:
-            tree = DecisionTreeClassifier(max_features="sqrt", random_state=int(seed)).fit(X, y)
-            advance()
-            return tree
-
-        trees = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(train)(seed) for seed in seeds)
-    return EstimatorGroup(trees, preparation=as_tree_data)
+        return Voters([_fit_list(voters, X, y, rng, n_jobs, verbose)])
+    if voters is None or isinstance(voters, str):
+        named = {"trees": Trees(n_voters), "stumps": Stumps()}
+        name = "trees" if voters is None else voters
+        if name not in named:
+            known = ", ".join(map(repr, named))
+            raise ValueError(f"voters must be {known}, classifiers or a list, got {voters!r}.")
+        voters = named[name]
+    return Voters([unpack(_fit_one(voters, X, y, rng, "voters", n_jobs, verbose))])
 
 
 def _fit_list(
@@ -146,33 +151,39 @@ def _fit_list(
     rng: np.random.RandomState,
     n_jobs: int | None,
     verbose: int,
-) -> Voters:
+) -> EstimatorGroup:
     if not voters:
         raise ValueError("voters must be a list of at least one classifier, got an empty one.")
-    seeds = rng.randint(np.iinfo(np.int32).max, size=len(voters))
-    with progress_bar("training", len(voters), verbose) as advance:
 
-        def train(index: int) -> Any:
-            own = np.random.RandomState(seeds[index])
-            fitted = _fit_one(voters[index], X, y, own, f"voters[{index}]")
-            check_one_output(fitted)
-            advance()
-            return fitted
+    def train(index: int, seed: int) -> Any:
+        fitted = _fit_one(voters[index], X, y, np.random.RandomState(seed), f"voters[{index}]")
+        if not hasattr(fitted, "predict"):
+            raise ValueError(
+                f"voters[{index}] must be one classifier, got {type(fitted).__name__}, which "
+                "stands for several voters: give it alone, or at the end of a pipeline."
+            )
+        check_one_output(fitted)
+        return fitted
 
-        parallel = Parallel(n_jobs=n_jobs, prefer="threads")
-        return Voters([EstimatorGroup(parallel(delayed(train)(j) for j in range(len(voters))))])
+    return EstimatorGroup(train_each(len(voters), train, rng, n_jobs, verbose))
 
 
 def _fit_one(
-    voter: Any, X: Any, y: Any, rng: np.random.RandomState, name: str, verbose: int = 0
+    voter: Any,
+    X: Any,
+    y: Any,
+    rng: np.random.RandomState,
+    name: str,
+    n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> Any:
     """Return a fitted copy of a classifier, or the classifier itself if it is frozen."""
     last = voter.steps[-1][1] if isinstance(voter, Pipeline) else voter
-    if not hasattr(voter, "fit") or not (is_classifier(voter) or isinstance(last, Stumps)):
+    if not hasattr(voter, "fit") or not (is_classifier(voter) or isinstance(last, Stumps | Trees)):
         raise ValueError(f"{name} must be a scikit-learn classifier, got {voter!r}.")
-    if is_frozen_estimator(voter):
+    if is_frozen(voter):
         try:
-            check_is_fitted(last.estimator)
+            check_is_fitted(inner_estimator(voter))
         except NotFittedError as error:
             raise NotFittedError(
                 f"{name} is frozen but not fitted: fit it on other data before freezing it."
@@ -185,6 +196,9 @@ def _fit_one(
             stacklevel=2,
         )
     fresh = _seeded(clone(voter), rng)
+    if isinstance(last, Trees):
+        own = fresh.steps[-1][1] if isinstance(fresh, Pipeline) else fresh
+        own.set_params(n_jobs=n_jobs, verbose=verbose)
     if verbose and isinstance(last, _GROWING) and not last.warm_start:
         return _grow(fresh, X, y, verbose)
     return fresh.fit(guarded(X), y)
@@ -215,11 +229,16 @@ def _looks_fitted(voter: Any) -> bool:
 
 
 def _seeded(estimator: Any, rng: np.random.RandomState) -> Any:
-    """Give a seed to whatever has none, so that the same seed gives the same voters."""
+    """Give a seed to whatever has none, so that the same seed gives the same voters.
+
+    Trees draw theirs from the generator itself, so that they are the same at the end of a pipeline
+    and by themselves.
+    """
     parameters = estimator.get_params(deep=True)
-    seeds = {
-        name: int(rng.randint(np.iinfo(np.int32).max))
-        for name in sorted(parameters)
-        if (name == "random_state" or name.endswith("__random_state")) and parameters[name] is None
-    }
+    seeds: dict[str, Any] = {}
+    for name in sorted(parameters):
+        owner, _, last = name.rpartition("__")
+        if last == "random_state" and parameters[name] is None:
+            alone = isinstance(parameters.get(owner, estimator), Trees)
+            seeds[name] = rng if alone else int(rng.randint(np.iinfo(np.int32).max))
     return estimator.set_params(**seeds) if seeds else estimator

@@ -109,27 +109,11 @@ class Stumps(BaseEstimator):
         return self.stumps_[index]
 
     def prepare(self, X: Any) -> Any:
-        """Return the data as the stumps take it.
-
-        Parameters
-        ----------
-        X : array-like
-            The data as the user has it.
-        """
+        """Return the data as the stumps take it."""
         return check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
 
     def column(self, index: int, prepared: Any, classes: NDArray[Any]) -> Column:
-        """Return what one stump names.
-
-        Parameters
-        ----------
-        index : int
-            Which stump.
-        prepared : ndarray
-            What `prepare` returned.
-        classes : ndarray
-            The sorted labels.
-        """
+        """Return what one stump names, as `Group` says."""
         stump = self.stumps_[index]
         sides = np.array([stump.low, stump.high])
         above = (prepared[:, stump.feature] > stump.threshold).astype(np.intp)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from ..labels import check_labels, coded
 from .base import Column
 
-__all__ = ["PredictionTable"]
+__all__ = ["PredictionTable", "TableGroup"]
 
 
 class PredictionTable(BaseEstimator):
@@ -37,13 +37,7 @@ class PredictionTable(BaseEstimator):
         return True
 
     def group(self, n_voters: int) -> "TableGroup":
-        """Return the voters of a table.
-
-        Parameters
-        ----------
-        n_voters : int
-            The number of columns.
-        """
+        """Return the voters of a table with so many columns."""
         return TableGroup(n_voters)
 
 
@@ -60,13 +54,7 @@ class TableGroup:
         return f"column {index}"
 
     def prepare(self, X: Any) -> Any:
-        """Return the table as an array.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n_voters)
-            Predicted labels.
-        """
+        """Return a table of predicted labels as an array."""
         if np.ndim(X) != 2 or np.shape(X)[1] != self.n_voters:
             raise ValueError(
                 f"X must have {self.n_voters} columns of predictions, got shape {np.shape(X)}."
@@ -74,15 +62,5 @@ class TableGroup:
         return check_labels("X", X, ndim=2)
 
     def column(self, index: int, prepared: Any, classes: NDArray[Any]) -> Column:
-        """Return what is in one column.
-
-        Parameters
-        ----------
-        index : int
-            Which column.
-        prepared : ndarray
-            What `prepare` returned.
-        classes : ndarray
-            The sorted labels.
-        """
+        """Return what is in one column, as `Group` says."""
         return coded(prepared[:, index], classes)

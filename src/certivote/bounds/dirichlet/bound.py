@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +17,11 @@ from ...divergences import (
     kl_inverse_upper,
     kl_inverse_upper_with_derivatives,
 )
-from ...statistics import VoteStatistics
+from ...statistics import Statistics
 from ...statistics.packed import erring_weight, tables_of, transposed_product
-from ..base import Bound, PrintedSettings, round_up
+from ..base import Bound, ConstantBound
+from ..evaluation import round_up
+from ..evidence import CONSTANT, DELTA, Figure, Setting
 from .beta import tails_of, upper_tail
 
 __all__ = ["DirichletBound"]
@@ -59,7 +61,7 @@ class _Point(NamedTuple):
     gradient: _Array
 
 
-class DirichletBound(Bound):
+class DirichletBound(ConstantBound):
     """``min kl⁺(ℓ_S | [KL(Dir(Kq)‖Dir(K₀p)) + ln(c₂(m)/δ_c)]/m)/(1−ε)`` over K and cells.
 
     A vote drawn from Dir(K·q) has, on an example where the voters that err weigh W, an erring
@@ -74,8 +76,8 @@ class DirichletBound(Bound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"maurer", "exact"}, default="maurer"
-        The constant c₂: the published 2√m, or the smaller ξ(m).
+    constant : {"exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
     cells : sequence of (K₀, z, share)
         The prior's concentration, the margin ``γ = z/(2√(K₀+1))`` in standard deviations of an even
         vote drawn from the prior, and the share of δ. To be fixed without looking at the sample.
@@ -93,18 +95,38 @@ class DirichletBound(Bound):
     >>> losses = np.random.default_rng(0).random((2000, 50)) < 0.2
     >>> statistics = VoteStatistics.from_losses(losses, keep_rows=True)
     >>> format_up(DirichletBound().value(statistics, np.full(50, 1 / 50)))
-    '0.0039'
+    '0.0036'
     """
 
     name = "dirichlet"
     formula = "kl⁺(ℓ_S | [KL(Dir(Kq)‖Dir(K₀p)) + ln(c₂(m)/δ_c)]/m)/(1−ε), smallest over K and cells"
     reference = "Biggs, Zantedeschi & Guedj, NeurIPS 2022, arXiv:2206.04607"
     needs = frozenset({"rows"})
+    settings: ClassVar[Mapping[str, Setting]] = {
+        "delta": DELTA,
+        "constant": CONSTANT,
+        "cells": Setting("Cells", "fixed in advance: K₀, the margin 2γ√(K₀+1), and the share of δ"),
+    }
+    figures: ClassVar[Mapping[str, Figure]] = {
+        "margin_loss": Figure(
+            "Margin loss ℓ",
+            "how often a vote drawn near this one errs, or nearly does",
+            "margin loss",
+            4,
+        ),
+        "cell": Figure(
+            "Cell", "the one of the cells, counted from 0, that gives the smallest bound"
+        ),
+        "concentration": Figure(
+            "Concentration K", "how near to this vote the drawn ones are", "concentration", 3
+        ),
+        "margin_size": Figure("Examples behind ℓ", "all of them", is_size=True),
+    }
 
     def __init__(
         self,
         delta: float = 0.05,
-        constant: str = "maurer",
+        constant: str | None = None,
         cells: Sequence[Sequence[float]] = (
             (1e6, 4.0, 0.85),
             (3000.0, 2.0, 0.05),
@@ -115,8 +137,9 @@ class DirichletBound(Bound):
         super().__init__(delta, constant)
         self.cells = cells
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_parameters()
         self._checked_cells()
 
     def _checked_cells(self) -> list[_Cell]:
@@ -150,68 +173,56 @@ class DirichletBound(Bound):
             for prior, z, share in self.cells
         )
 
-    def _candidates(self, p: _Array) -> list[_Array]:
+    def fixed_weights(self, p: _Array) -> list[_Array]:
+        """Return the prior: near it the divergence is small."""
         return [p]
+
+    def least(self, statistics: Statistics, p: _Array) -> float:
+        """Return the value if only examples on which every voter errs had a loss, at no KL."""
+        m, tables = statistics.n_samples, tables_of((p > 0.0) / np.count_nonzero(p))
+        lost = sum(
+            int(np.count_nonzero(erring_weight(rows, tables) > 1.0 - 0.5 / p.size))
+            for rows in statistics.packed_chunks()
+        )
+        radii = (self.radius(1, 0.0, m, cell.share) for cell in self._checked_cells())
+        return min(kl_inverse_upper(lost / m, radius) for radius in radii)
 
     # --- the value -----------------------------------------------------------------------------
 
-    def value(
-        self, statistics: VoteStatistics, weights: ArrayLike, prior: ArrayLike | None = None
-    ) -> float:
-        """Return the certificate for given weights, rounded up, at the best K and cell.
-
-        Parameters
-        ----------
-        statistics, weights, prior
-            As in every bound. The statistics must have rows.
-        """
-        q, p = self._check(statistics, weights, prior)
+    def value_at(self, statistics: Statistics, q: _Array, p: _Array) -> float:
+        """Return the certificate at the best K and cell, rounded up."""
         return self._from_evidence(self._evidence(statistics, q, p), q, p)
 
     def evidence(
-        self, statistics: VoteStatistics, weights: ArrayLike, prior: ArrayLike | None = None
+        self, statistics: Statistics, weights: ArrayLike, prior: ArrayLike | None = None
     ) -> dict[str, Any]:
-        """Return the best cell and K, ℓ_S there, rounded up, and the number of examples.
-
-        Parameters
-        ----------
-        statistics, weights, prior
-            As in `value`.
-        """
+        """Return the best cell and K, ℓ_S there, rounded up, and the number of examples."""
         return self._evidence(statistics, *self._check(statistics, weights, prior))
 
     def evidence_again(
         self,
         evidence: Mapping[str, Any],
-        statistics: VoteStatistics,
+        statistics: Statistics,
         weights: ArrayLike,
         prior: ArrayLike | None = None,
     ) -> dict[str, Any]:
-        """Return ℓ_S at the cell and the K of the evidence: any are as valid as the best.
-
-        Parameters
-        ----------
-        evidence : mapping
-            What `evidence` returned.
-        statistics, weights, prior
-            As in `value`.
-        """
+        """Return ℓ_S at the cell and the K of the evidence: any are as valid as the best."""
         q, _ = self._check(statistics, weights, prior)
         number, cell, concentration = self._choice(evidence)
         return self._evidence_at(statistics, q, number, cell, concentration)
 
-    def _evidence(self, statistics: VoteStatistics, q: _Array, p: _Array) -> dict[str, Any]:
+    def _evidence(self, statistics: Statistics, q: _Array, p: _Array) -> dict[str, Any]:
         number, cell, concentration = self._best_choice(statistics, q, p)
         return self._evidence_at(statistics, q, number, cell, concentration)
 
     def _evidence_at(
-        self, statistics: VoteStatistics, q: _Array, number: int, cell: _Cell, concentration: float
+        self, statistics: Statistics, q: _Array, number: int, cell: _Cell, concentration: float
     ) -> dict[str, Any]:
         tables, total = tables_of(q), 0.0
         # W is a sum of n non-negative numbers that may themselves sum to 1 but for rounding. The
         # tail increases with W.
         upwards = 1.0 + (2 * q.size + 16) * _EPS
-        for rows in statistics._packed_chunks():
+        for rows in statistics.packed_chunks():
             share = np.minimum(1.0, erring_weight(rows, tables) * upwards)
             total += float(upper_tail(share, concentration, cell.threshold).sum())
         # What `upper_tail` neglects is far less than what the value is rounded up by.
@@ -226,16 +237,8 @@ class DirichletBound(Bound):
     def from_evidence(
         self, evidence: Mapping[str, Any], weights: ArrayLike, prior: ArrayLike
     ) -> float:
-        """Return the certificate from ℓ_S, K, the cell, the weights and the prior, rounded up.
-
-        Parameters
-        ----------
-        evidence : mapping
-            What `evidence` returned.
-        weights, prior : array-like of shape (n,)
-            Two distributions on the voters.
-        """
-        self._check_parameters()
+        """Return the certificate from ℓ_S, K, the cell, the weights and the prior, rounded up."""
+        self.check_parameters()
         q = check_distribution("weights", weights, np.size(weights))
         p = check_prior(prior, q.size, q)
         return self._from_evidence(evidence, q, p)
@@ -261,7 +264,7 @@ class DirichletBound(Bound):
         _, cell, concentration = self._choice(evidence)
         mean = check_number("margin_loss", evidence.get("margin_loss"), 0.0, 1.0)
         m = check_count("margin_size", evidence.get("margin_size"))
-        radius = self._radius(
+        radius = self.radius(
             1, dirichlet_kl(q, concentration, p, cell.concentration), m, cell.share
         )
         if math.isinf(radius):
@@ -272,7 +275,7 @@ class DirichletBound(Bound):
     # --- the best K and cell ---------------------------------------------------------------------
 
     def _best_choice(
-        self, statistics: VoteStatistics, q: _Array, p: _Array
+        self, statistics: Statistics, q: _Array, p: _Array
     ) -> tuple[int, _Cell, float]:
         """Return the cell and K with the smallest value, but for rounding."""
         cells = self._checked_cells()
@@ -280,7 +283,7 @@ class DirichletBound(Bound):
             return 0, cells[0], cells[0].concentration
 
         m, tables = statistics.n_samples, tables_of(q)
-        weights = [erring_weight(rows, tables) for rows in statistics._packed_chunks()]
+        weights = [erring_weight(rows, tables) for rows in statistics.packed_chunks()]
         # Under the uniform prior there are few different ones.
         shares, times = np.unique(np.minimum(1.0, np.concatenate(weights)), return_counts=True)
 
@@ -309,7 +312,7 @@ class DirichletBound(Bound):
     def _at(
         self,
         cell: _Cell,
-        statistics: VoteStatistics,
+        statistics: Statistics,
         q: _Array,
         concentration: float,
         p: _Array,
@@ -318,7 +321,7 @@ class DirichletBound(Bound):
         m, tables = statistics.n_samples, tables_of(q)
         tails = tails_of(concentration, cell.threshold)
         mean, other, erring = 0.0, 0.0, np.zeros(q.size)
-        for rows in statistics._packed_chunks():
+        for rows in statistics.packed_chunks():
             tail, in_a, in_b = tails(np.minimum(1.0, erring_weight(rows, tables)))
             mean += float(tail.sum()) / m
             other += float(in_b.sum()) / m
@@ -344,7 +347,7 @@ class DirichletBound(Bound):
         divergence = dirichlet_kl(q, concentration, p, prior)
         failure, in_k = _failure(concentration, cell.threshold, q.size)
         value, by_mean, by_radius, by_failure = _objective(
-            mean, self._radius(1, divergence, m, cell.share), failure
+            mean, self.radius(1, divergence, m, cell.share), failure
         )
         # dKL/dα = (α−β) ψ′(α) − (K−K₀) ψ′(K), where ψ′ is Hurwitz' zeta function at 2.
         common = by_mean * other + by_failure * in_k
@@ -355,9 +358,8 @@ class DirichletBound(Bound):
         gradient[allowed] += by_radius / m * (alpha - beta) * zeta(2.0, alpha)
         return _Point(value, gradient), by_mean
 
-    def _value_and_gradient(
-        self, statistics: VoteStatistics, q: _Array, p: _Array
-    ) -> tuple[float, _Array]:
+    def evaluate(self, statistics: Statistics, q: _Array, p: _Array) -> tuple[float, _Array]:
+        """Return value and gradient at weights and a prior that have been checked."""
         evidence = self._evidence(statistics, q, p)
         value = self._from_evidence(evidence, q, p)
         if value >= 1.0:
@@ -366,14 +368,10 @@ class DirichletBound(Bound):
         # At the best K its own derivative vanishes: what is left is that in q at this K.
         return value, concentration * self._at(cell, statistics, q, concentration, p).gradient
 
-    def _descent(
-        self,
-        statistics: VoteStatistics,
-        logits: _Array,
-        p: _Array,
-        log_prior: _Array,
-        settings: PrintedSettings | None = None,
+    def descent(
+        self, statistics: Statistics, logits: _Array, p: _Array, log_prior: _Array
     ) -> tuple[float, _Array]:
+        """Return an objective in the logits, which hold the concentration too."""
         # α = K₀·p·exp(logits): the logits hold the weights and, in their scale, the concentration.
         # The prior's own is at 0. A solver descends the members, which have one cell each.
         (cell,) = self._checked_cells()

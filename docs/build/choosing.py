@@ -1,5 +1,9 @@
-"""Every certificate on every task of the paper: the tables of docs/choosing.md."""
+"""Write the tables of docs/choosing.md, every certificate on every task of the paper.
 
+python docs/build/choosing.py; `make tables` does it.
+"""
+
+import argparse
 import sys
 import time
 import warnings
@@ -9,29 +13,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .._utils.files import write_whole
-from .._utils.formatting import format_up
-from ..bounds import get_bound, list_bounds
-from ..certificate import certify
-from ..datasets import Dataset, list_datasets, load
-from ..learners import logistic
-from ..solvers import minimize
-from ..statistics import VoteStatistics
-from ..voters import fit_voters
-from ..voting import count_vote_errors
-from .protocol import DELTA, LARGE, prepare
-from .run import check_names
+from certivote import VoteStatistics, certify, format_up, minimize
+from certivote._utils.files import write_whole
+from certivote.bounds import get_bound, list_bounds
+from certivote.datasets import Dataset, list_datasets, load
+from certivote.learners import logistic
+from certivote.reproduce.protocol import DELTA, LARGE, prepare
+from certivote.reproduce.run import check_names
+from certivote.reproduce.table import markdown
+from certivote.voters import fit_voters
+from certivote.voting import count_vote_errors
 
-__all__ = ["certificates"]
-
+PAGE = Path(__file__).resolve().parents[1] / "choosing.md"
+# The constant of all bounds that have one: the published 2√m.
+CONSTANT = "maurer"
 # The task on which stumps are many and weak.
-_STUMPS_TASK = "mnist:4vs9"
-_CLASSES = np.array([-1, 1])
+STUMPS_TASK = "mnist:4vs9"
+CLASSES = np.array([-1, 1])
 # The certificates of stumps, and whether their prior is learned on part A.
-_STUMPS_COLUMNS = (
+STUMPS_COLUMNS = (
     ("heldout", False),
     ("lacasse", False),
     ("dirichlet", False),
@@ -65,6 +69,8 @@ class Votes:
     def row(self, bound: str, column: str | None = None) -> Row:
         """Learn and certify a vote by a bound, and test it."""
         chosen = get_bound(bound, delta=DELTA)
+        if "constant" in chosen.get_params():
+            chosen.set_params(constant=CONSTANT)
         statistics = chosen.count(self.part_b, self.y, self.prior)
         start = time.perf_counter()
         with warnings.catch_warnings():
@@ -78,19 +84,21 @@ class Votes:
         return Row(self.task, column or bound, certificate.risk_bound, risk, seconds)
 
 
-def _trees(data: Dataset, jobs: int | None) -> Votes:
+def votes_of_trees(data: Dataset, jobs: int | None) -> Votes:
+    """Return the votes of the paper's trees."""
     sample = prepare(data, jobs)
     return Votes(data.name, sample.votes, sample.y, sample.votes_test, sample.y_test)
 
 
-def _stumps(data: Dataset, jobs: int | None, learned: bool) -> Votes:
+def votes_of_stumps(data: Dataset, jobs: int | None, learned: bool) -> Votes:
+    """Return the votes of stumps of part A, whose prior is learned there or uniform."""
     half = len(data.y_train) // 2
     X, y = data.X_train, data.y_train
     voters = fit_voters(
         "stumps", X[:half], y[:half], random_state=np.random.RandomState(0), n_jobs=jobs
     )
     parts = (X[:half], y[:half]), (X[half:], y[half:]), (data.X_test, data.y_test)
-    ballots = [(voters.votes(rows, _CLASSES, n_jobs=jobs), labels) for rows, labels in parts]
+    ballots = [(voters.votes(rows, CLASSES, n_jobs=jobs), labels) for rows, labels in parts]
     (part_a, codes_a), (part_b, codes_b), (test, codes_test) = (
         (votes.codes, votes.truth(labels)) for votes, labels in ballots
     )
@@ -100,31 +108,20 @@ def _stumps(data: Dataset, jobs: int | None, learned: bool) -> Votes:
     return Votes(data.name, part_b, codes_b, test, codes_test, prior)
 
 
-def _markdown(rows: Sequence[Row], what: str) -> str:
+def tabulate(rows: Sequence[Row], what: str) -> str:
     """Return a table of tasks by columns, with the mean; certificates are rounded up."""
-    columns = list(dict.fromkeys(row.column for row in rows))
-    tasks = list(dict.fromkeys(row.task for row in rows))
-    values = {(row.task, row.column): getattr(row, what) for row in rows}
+    frame = pd.DataFrame(rows).set_index(["task", "column"])[what].unstack(sort=False)
 
-    def show(value: float) -> str:
-        return format_up(value) if what == "risk_bound" else f"{value:.4f}"
+    def show(value: float, smallest: float = -1.0) -> str:
+        if what != "risk_bound":
+            return f"{value:.4f}"
+        return f"**{format_up(value)}**" if value == smallest else format_up(value)
 
-    lines = ["| task | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    for task in tasks:
-        best = min(values[task, column] for column in columns)
-        cells = [
-            f"**{show(values[task, column])}**"
-            if what == "risk_bound" and values[task, column] == best
-            else show(values[task, column])
-            for column in columns
-        ]
-        lines.append(f"| {task} | " + " | ".join(cells) + " |")
-    means = (float(np.mean([values[task, column] for task in tasks])) for column in columns)
-    lines.append("| mean | " + " | ".join(map(show, means)) + " |")
-    return "\n".join(lines) + "\n"
+    lines = [[str(task), *(show(x, row.min()) for x in row)] for task, row in frame.iterrows()]
+    return markdown(["task", *frame], [*lines, ["mean", *map(show, frame.mean())]])
 
 
-def _told(row: Row, quiet: bool) -> Row:
+def told(row: Row, quiet: bool) -> Row:
     """Return a row, after telling of it."""
     if not quiet:
         text = f"{row.task:12} {row.column:20} {format_up(row.risk_bound)}  {row.test_risk:.4f}"
@@ -140,17 +137,8 @@ def certificates(
 ) -> None:
     """Certify votes of trees and of stumps by every bound, and write the tables into a page.
 
-    Parameters
-    ----------
-    page : Path
-        A page with the marks ``<!-- table NAME -->`` and ``<!-- end -->`` around each table. The
-        one of "many stumps", which takes many minutes, is made only if its mark is there.
-    tasks : sequence of str
-        The tasks; all 16 if empty.
-    jobs : int, default=None
-        How many voters are trained at the same time.
-    quiet : bool, default=False
-        Show no progress.
+    The page has the marks ``<!-- table NAME -->`` and ``<!-- end -->`` around each table. The one
+    of "many stumps", which takes many minutes, is made only if its mark is there.
     """
     text = page.read_text(encoding="utf-8")
     names = check_names("task", tasks, list_datasets())
@@ -158,56 +146,71 @@ def certificates(
     def write(**tables: str) -> None:
         nonlocal text
         for mark, table in tables.items():
-            text = _replace(text, mark.replace("_", " "), table)
+            text = replaced(text, mark.replace("_", " "), table)
         write_whole(page, text)
 
     write()
     rows: list[Row] = []
     for name in names:
-        votes = _trees(load(name), jobs)
-        rows += [_told(votes.row(bound), quiet) for bound in list_bounds()]
+        votes = votes_of_trees(load(name), jobs)
+        rows += [told(votes.row(bound), quiet) for bound in list_bounds()]
     write(
-        certificates=_markdown(rows, "risk_bound"),
-        test_risks=_markdown(rows, "test_risk"),
-        seconds=_markdown(rows, "seconds"),
+        certificates=tabulate(rows, "risk_bound"),
+        test_risks=tabulate(rows, "test_risk"),
+        seconds=tabulate(rows, "seconds"),
     )
     rows = []
     for name in names:
         if not name.startswith(LARGE):
-            rows += _weak(load(name), jobs, _STUMPS_COLUMNS, quiet)
+            rows += rows_of_stumps(load(name), jobs, STUMPS_COLUMNS, quiet)
     if rows:
         write(
-            stumps=_markdown(rows, "risk_bound"),
-            stumps_test_risks=_markdown(rows, "test_risk"),
+            stumps=tabulate(rows, "risk_bound"),
+            stumps_test_risks=tabulate(rows, "test_risk"),
         )
-    if _STUMPS_TASK in names and _mark("many stumps") in text:
+    if STUMPS_TASK in names and mark_of("many stumps") in text:
         # Without `best` at equal weights: it is `dirichlet` again, and takes as long.
-        columns = [column for column in _STUMPS_COLUMNS if column != ("best", False)]
-        rows = _weak(load(_STUMPS_TASK), jobs, columns, quiet)
-        write(many_stumps=_markdown(rows, "risk_bound"))
+        columns = [column for column in STUMPS_COLUMNS if column != ("best", False)]
+        rows = rows_of_stumps(load(STUMPS_TASK), jobs, columns, quiet)
+        write(many_stumps=tabulate(rows, "risk_bound"))
 
 
-def _weak(
+def rows_of_stumps(
     data: Dataset, jobs: int | None, columns: Sequence[tuple[str, bool]], quiet: bool
 ) -> list[Row]:
     """Return the rows of votes of stumps, with equal weights or learned ones as the prior."""
-    votes = {learned: _stumps(data, jobs, learned) for learned in (False, True)}
+    votes = {learned: votes_of_stumps(data, jobs, learned) for learned in (False, True)}
     return [
-        _told(votes[learned].row(bound, bound + (", learned prior" if learned else "")), quiet)
+        told(votes[learned].row(bound, bound + (", learned prior" if learned else "")), quiet)
         for bound, learned in columns
     ]
 
 
-def _mark(name: str) -> str:
+def mark_of(name: str) -> str:
     """Return the line before a table."""
     return f"<!-- table {name} -->\n"
 
 
-def _replace(page: str, mark: str, table: str) -> str:
+def replaced(page: str, mark: str, table: str) -> str:
     """Return the page with a new table between its marks."""
-    begin = _mark(mark)
+    begin = mark_of(mark)
     if begin not in page:
         raise ValueError(f"the page must have the line {begin.strip()!r}, and end it with a mark.")
     before, _, rest = page.partition(begin)
     _, end, after = rest.partition("<!-- end -->")
     return before + begin + "\n" + table + "\n" + end + after
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the tables into the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tasks", nargs="*", help="the tasks; all 16 if none is named")
+    parser.add_argument("--jobs", type=int, help="how many voters are trained at the same time")
+    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    options = parser.parse_args(arguments)
+    certificates(options.page, options.tasks, options.jobs, options.quiet)
+
+
+if __name__ == "__main__":
+    main()

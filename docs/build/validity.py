@@ -1,4 +1,4 @@
-"""Turn the rows of a long run into a page: python tests/validity/table.py ROWS docs/validity.md.
+"""Turn the rows of a long run into a page: python docs/build/validity.py ROWS docs/validity.md.
 
 `make validity` does both.
 """
@@ -6,6 +6,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from scipy.stats import binomtest
 
@@ -34,8 +35,7 @@ the samples on which a certificate was false. It writes this page: {total} sampl
 drawn example by example and certified.
 
 Each cell is the share of samples with a false certificate, and the 99% interval of its probability
-(Clopper and Pearson, two-sided). 5% is the default δ, and `best` the default bound of the command
-line; that of Python is `lacasse`.
+(Clopper and Pearson, two-sided). 5% is the default δ, and `best` the default bound.
 
 {table}
 
@@ -97,14 +97,14 @@ def percent(share: float) -> str:
     return f"{100 * share:.2f}".rstrip("0").rstrip(".")
 
 
-def cell(row: dict) -> str:
+def cell(row: dict[str, Any]) -> str:
     """Return the share of failures and its interval."""
     result = binomtest(row["failures"], row["samples"])
     low, high = result.proportion_ci(0.99, method="exact")
     return f"{percent(result.statistic)}% ({percent(low)}–{percent(high)})"
 
 
-def page_of(rows: list[dict]) -> str:
+def page_of(rows: list[dict[str, Any]]) -> str:
     """Return the page, and refuse rows that leave a bound or a world out."""
     fits = [row for row in rows if row["bound"] == "pipeline"]
     rows = [row for row in rows if row["bound"] != "pipeline"]
@@ -115,7 +115,7 @@ def page_of(rows: list[dict]) -> str:
         raise SystemExit("some cells were recorded twice: remove the rows of an earlier run.")
     unknown = sorted({row["world"] for row in rows} - set(WORLDS))
     if unknown:
-        raise SystemExit(f"describe the world {unknown[0]!r} in WORLDS of tests/validity/table.py.")
+        raise SystemExit(f"describe the world {unknown[0]!r} in WORLDS of docs/build/validity.py.")
     missing = [(name, world) for name in EVERYWHERE for world in WORLDS]
     missing = [place for place in missing if place not in cells]
     if missing:

@@ -1,0 +1,178 @@
+"""The fields of a certificate, each checked by itself and against the others."""
+
+import math
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._utils.validation import check_count, check_distribution, check_number, check_prior
+from ..bounds import Bound, get_bound, list_bounds
+from ..statistics import kind_of
+from .errors import CertificateError, CertificateFormatError
+from .provenance import NEW_DATA, check_looks, check_provenance, check_sha256
+
+__all__ = ["check_fields", "is_uniform", "plain"]
+
+# A prior whose numbers differ by no more than this, relatively, is uniform.
+_UNIFORM = 1e-12
+
+
+def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a certificate, each checked by itself and against the others.
+
+    Numbers are Python's own, so that a file gives them back; arrays and dictionaries are copies.
+    """
+    for name in ("bound_parameters", "evidence", "provenance", "files"):
+        if not isinstance(fields[name], Mapping):
+            raise CertificateError(f"{name} must be an object, got {fields[name]!r}.")
+    for name in ("certivote_version", "bound"):
+        if not isinstance(plain(name, fields[name]), str):
+            raise CertificateError(f"{name} must be a text, got {fields[name]!r}.")
+    parameters = _settings(fields["bound_parameters"])
+    bound = _check_bound(fields["bound"], parameters)
+    n_voters = check_count("n_voters", fields["n_voters"])
+    n_samples = check_count("n_samples", fields["n_samples"])
+    weights = _read_only(check_distribution("weights", fields["weights"], n_voters))
+    prior = _read_only(check_distribution("prior", fields["prior"], n_voters))
+    check_prior(prior, n_voters, weights)
+    evidence = plain("evidence", fields["evidence"])
+    bound.from_evidence(evidence, weights, prior)
+    provenance = plain("provenance", fields["provenance"])
+    try:
+        kind_of(provenance)
+    except ValueError as error:
+        raise CertificateFormatError(str(error)) from error
+    provenance = check_provenance(provenance)
+    check_looks(provenance, float(bound.delta))
+    _check_origin_of_prior(provenance, weights, prior)
+    _check_sizes(n_samples, evidence, provenance, bound)
+    votes = fields["votes_sha256"]
+    return {
+        "risk_bound": check_number("risk_bound", fields["risk_bound"], 0.0, 1.0),
+        "bound": str(fields["bound"]),
+        "bound_parameters": parameters,
+        "n_samples": n_samples,
+        "n_voters": n_voters,
+        "kl": check_number("kl", fields["kl"], 0.0, math.inf),
+        "weights": weights,
+        "prior": prior,
+        "evidence": evidence,
+        "statistics_sha256": check_sha256("statistics_sha256", fields["statistics_sha256"]),
+        "votes_sha256": votes if votes is None else check_sha256("votes_sha256", votes),
+        "provenance": provenance,
+        "certivote_version": str(fields["certivote_version"]),
+        "findings": _check_findings(fields["findings"]),
+        "files": {
+            name: check_sha256(f"the digest of {name!r} in files", digest)
+            for name, digest in plain("files", fields["files"]).items()
+        },
+    }
+
+
+def _check_bound(name: str, parameters: dict[str, Any]) -> Bound:
+    """Return the bound of a certificate, which says all of its parameters."""
+    if name not in list_bounds():
+        raise CertificateFormatError(
+            f"bound must be one of {', '.join(list_bounds())}, got {name!r}."
+        )
+    expected = set(get_bound(name).get_params(deep=False))
+    if set(parameters) != expected:
+        raise CertificateError(
+            f"bound_parameters must be {', '.join(sorted(expected))}, "
+            f"got {', '.join(sorted(parameters)) or 'none'}."
+        )
+    bound = get_bound(name, **parameters)
+    settled = bound.settled(bound.needs).get_params(deep=False)
+    for parameter, value in parameters.items():
+        # What None means is decided before, and may mean something else in another version.
+        if value is None and settled[parameter] is not None:
+            raise CertificateError(f"bound_parameters must say which {parameter} was taken.")
+    return bound
+
+
+def _check_origin_of_prior(
+    provenance: Mapping[str, Any], weights: NDArray[np.float64], prior: NDArray[np.float64]
+) -> None:
+    """Refuse a prior of which nobody says where it came from."""
+    if provenance.get("voters_from") == NEW_DATA:
+        if not np.array_equal(weights, prior):
+            raise CertificateError(
+                "prior must be the weights, where a fitted vote is certified on new data."
+            )
+    elif "prior" not in provenance and not is_uniform(prior):
+        raise CertificateError(
+            "provenance must say where the prior came from, as it is not uniform: it has no "
+            "'prior'."
+        )
+
+
+def _check_sizes(
+    n_samples: int, evidence: Mapping[str, Any], provenance: Mapping[str, Any], bound: Bound
+) -> None:
+    """Refuse evidence of other examples than those of the certificate."""
+    if "unlabelled_samples" in provenance and not bound.uses_unlabelled:
+        raise CertificateError(
+            f"provenance must not have unlabelled_samples: the bound {bound.name!r} uses none."
+        )
+    sizes = {name: value for name, figure, value in bound.described(evidence) if figure.is_size}
+    kind = kind_of(provenance)
+    kind.check_sizes(sizes, n_samples, provenance)
+    if "gibbs_risk" in evidence and evidence.get("one_sample", True) is not kind.one_sample:
+        raise CertificateError(
+            "one_sample must not be false in the evidence: these statistics are of one sample."
+            if kind.one_sample
+            else "one_sample must be false in the evidence: these statistics are of several."
+        )
+
+
+def _check_findings(findings: Any) -> tuple[str, ...]:
+    texts = plain("findings", findings)
+    if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
+        raise CertificateError(f"findings must be a list of sentences, got {findings!r}.")
+    return tuple(texts)
+
+
+def is_uniform(prior: NDArray[np.float64]) -> bool:
+    """Tell whether all voters have the same prior."""
+    return bool(np.ptp(prior) <= _UNIFORM * prior.max())
+
+
+def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    own = array.copy()
+    own.setflags(write=False)
+    return own
+
+
+def plain(name: str, value: Any) -> Any:
+    """Return what JSON gives back as it was: texts, Python's own numbers, lists and objects."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise CertificateError(f"{name} must have texts for names, got {value!r}.")
+        return {str(plain(name, key)): plain(f"{name}.{key}", item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(name, item) for item in value]
+    if isinstance(value, str):
+        value.encode("utf-8")  # half of a character cannot be written
+        return value
+    if value is None or isinstance(value, Integral):
+        return value
+    if isinstance(value, Real) and math.isfinite(value):
+        return float(value)
+    raise CertificateError(f"{name} must hold texts and finite numbers, got {value!r}.")
+
+
+def _settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a bound, whole and broken numbers alike."""
+
+    def as_floats(value: Any) -> Any:
+        if isinstance(value, list):
+            return [as_floats(item) for item in value]
+        return float(value) if isinstance(value, Integral) else value
+
+    settings = plain("bound_parameters", parameters)
+    return {name: as_floats(value) for name, value in settings.items()}
