@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from importlib.util import find_spec
@@ -11,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._utils.progress import progress_bar
 from .._utils.threads import available_cores
 from .._utils.validation import refuse_mask
+from .mapped import pieces
 
 # A count of the bits of so many words fits into 16 bits.
 _MOST_WORDS = 1023
@@ -288,3 +291,54 @@ class Counter:
                 tandem[voter, :voter] = tandem[:voter, voter]
         packed = self._packed[: self._kept_packed]
         return tandem, np.concatenate(packed) if packed else None
+
+
+class UncountedError(Exception):
+    """A chunk that could not be read or counted, by its number."""
+
+    def __init__(self, message: str, chunk: int) -> None:
+        super().__init__(message)
+        self.chunk = chunk
+
+
+class _UnreadableError(Exception):
+    """A chunk could not be made."""
+
+
+def count_chunks(counter: Counter, chunks: Iterable[ArrayLike], verbose: int) -> None:
+    """Count losses that come in pieces, under a progress bar: each chunk whole, or not at all."""
+    whole = isinstance(chunks, np.ndarray) and chunks.ndim == 2
+    done = 0
+    with progress_bar("counting", _total(chunks), verbose, unit="examples") as advance:
+        try:
+            for chunk in _read(pieces(chunks) if whole else chunks):
+                name, before = f"losses (chunk {done})", counter.n_samples
+                for piece in pieces(chunk):
+                    counter.add(piece, name)
+                    counter.finish()  # its memory may be another chunk's from now on
+                counter.keep()
+                done += 1
+                advance(counter.n_samples - before)
+        except Exception as error:
+            message, name = str(error), f"losses (chunk {done})"
+            if not message.startswith(name):
+                message = f"{name} cannot be read: {message}"
+            cause = error.__cause__ if isinstance(error, _UnreadableError) else error
+            raise UncountedError(message, done) from cause
+
+
+def _read(chunks: Iterable[ArrayLike]) -> Iterator[ArrayLike]:
+    """Yield the chunks; what goes wrong in making one is told from what goes wrong in counting."""
+    try:
+        yield from chunks
+    except Exception as error:
+        raise _UnreadableError(f"{type(error).__name__}: {error}") from error
+
+
+def _total(chunks: object) -> int | None:
+    """Return the number of examples in all chunks, if it is known beforehand."""
+    if isinstance(chunks, np.ndarray):
+        return len(chunks)
+    if isinstance(chunks, list | tuple) and all(hasattr(chunk, "__len__") for chunk in chunks):
+        return sum(map(len, chunks))
+    return getattr(chunks, "n_samples", None)

@@ -1,6 +1,7 @@
 """Arrays in one file that is whole, checked and free of code."""
 
 import hashlib
+import itertools
 import math
 import os
 import zipfile
@@ -17,6 +18,25 @@ _CHECKSUM = "sha256"
 _ENDS = 56 + 20 + 22
 # Ten members take one kilobyte of the list of members, and an array's header a hundred bytes.
 _LONGEST_LIST, _LONGEST_HEADER = 1 << 14, 1 << 10
+
+
+# What a file of them is called, and the arrays that it may hold.
+KIND = "statistics"
+_LAYOUT = {
+    "n_samples": ("<i8", 0),
+    "errors": ("<i8", 1),
+    "tandem": ("<i8", 2),
+    "rows": ("|u1", 2),
+    "keep_rows": ("|b1", 0),
+    "tested_weights": ("<f8", 2),
+    "tested_errors": ("<i8", 1),
+    "unlabelled_samples": ("<i8", 0),
+    "disagreements": ("<i8", 2),
+    "unlabelled_classes": ("<U", 1),
+    "findings": ("<U", 1),
+}
+# What goes together, if one of it is there.
+_TOGETHER = (("tested_weights", "tested_errors"), ("unlabelled_samples", "disagreements"))
 
 
 def save_arrays(path: str | os.PathLike[str], kind: str, arrays: Mapping[str, Any]) -> None:
@@ -50,6 +70,16 @@ def load_arrays(
         raise ValueError(f"{expected}, but it cannot be read: {error}") from error
     if claimed != _checksum(kind, arrays):
         raise ValueError(f"{expected}, but its checksum does not agree.")
+    return arrays
+
+
+def load_counts(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file of statistics, which has all that it must."""
+    arrays = load_arrays(path, KIND, _LAYOUT)
+    there = [("n_samples", "errors"), *(pair for pair in _TOGETHER if arrays.keys() & pair)]
+    for name in itertools.chain(*there):
+        if name not in arrays:
+            raise ValueError(f"{os.fspath(path)} must hold {name}, as files of statistics do.")
     return arrays
 
 

@@ -2,7 +2,6 @@
 
 import copy
 import hashlib
-import itertools
 import json
 import os
 import warnings
@@ -13,12 +12,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._utils.progress import progress_bar
 from .._utils.validation import check_count, check_distribution
 from ..labels import check_labels, check_votes
 from ..voting import TIE, FixedVotes, count_vote_errors
 from .base import DEFAULT_KIND, IncompleteStatisticsError, Statistics
-from .counting import Counter, prefer_bits
+from .counting import Counter, UncountedError, count_chunks, prefer_bits
 from .counts import (
     are_hardly_chance,
     as_counts,
@@ -32,7 +30,7 @@ from .mapped import pieces
 from .moments import Moments
 from .packed import chunks_of, rows_at_once, transposed_product
 from .pairs import PackedPairs, Pairs, PairTable
-from .storage import load_arrays, save_arrays
+from .storage import KIND, load_counts, save_arrays
 from .unlabelled import UnlabelledStatistics, add_labels
 
 __all__ = ["VoteStatistics", "join_unlabelled"]
@@ -41,23 +39,6 @@ _MERGED_TWICE = (
     "Statistics with the very same counts were merged: if they are of the same examples, each "
     "counts twice, and a certificate from the result is not valid."
 )
-# What a file of them is called, and the arrays that it may hold.
-_KIND = "statistics"
-_LAYOUT = {
-    "n_samples": ("<i8", 0),
-    "errors": ("<i8", 1),
-    "tandem": ("<i8", 2),
-    "rows": ("|u1", 2),
-    "keep_rows": ("|b1", 0),
-    "tested_weights": ("<f8", 2),
-    "tested_errors": ("<i8", 1),
-    "unlabelled_samples": ("<i8", 0),
-    "disagreements": ("<i8", 2),
-    "unlabelled_classes": ("<U", 1),
-    "findings": ("<U", 1),
-}
-# What goes together, if one of it is there.
-_TOGETHER = (("tested_weights", "tested_errors"), ("unlabelled_samples", "disagreements"))
 
 
 class VoteStatistics(Statistics):
@@ -230,29 +211,15 @@ class VoteStatistics(Statistics):
             If a chunk cannot be read or counted. The error has its number, and the statistics of
             the chunks before it.
         """
-        whole = isinstance(chunks, np.ndarray) and chunks.ndim == 2
-        done = 0
-        with (
-            progress_bar("counting", _total(chunks), verbose, unit="examples") as advance,
-            Counter(keep_rows=keep_rows) as counter,
-        ):
-            try:
-                for chunk in _read(pieces(chunks) if whole else chunks):
-                    name, before = f"losses (chunk {done})", counter.n_samples
-                    for piece in pieces(chunk):
-                        counter.add(piece, name)
-                        counter.finish()  # its memory may be another chunk's from now on
-                    counter.keep()
-                    done += 1
-                    advance(counter.n_samples - before)
-            except Exception as error:
-                message, name = str(error), f"losses (chunk {done})"
-                if not message.startswith(name):
-                    message = f"{name} cannot be read: {message}"
-                statistics = cls._counted(counter) if done else None
-                raise IncompleteStatisticsError(message, done, statistics) from (
-                    error.__cause__ if isinstance(error, _UnreadableError) else error
-                )
+        counter = Counter(keep_rows=keep_rows)
+        try:
+            with counter:
+                count_chunks(counter, chunks, verbose)
+        except UncountedError as error:
+            statistics = cls._counted(counter) if error.chunk else None
+            raise IncompleteStatisticsError(str(error), error.chunk, statistics) from (
+                error.__cause__
+            )
         return cls._counted(counter)
 
     @classmethod
@@ -616,7 +583,7 @@ class VoteStatistics(Statistics):
         else:
             arrays |= {"tandem": self.tandem}
             arrays |= {} if self.rows is None else {"rows": self.rows}
-        save_arrays(path, _KIND, arrays)
+        save_arrays(path, KIND, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "VoteStatistics":
@@ -627,11 +594,7 @@ class VoteStatistics(Statistics):
         path : str or path-like
             The file.
         """
-        arrays = load_arrays(path, _KIND, _LAYOUT)
-        there = [("n_samples", "errors"), *(pair for pair in _TOGETHER if arrays.keys() & pair)]
-        for name in itertools.chain(*there):
-            if name not in arrays:
-                raise ValueError(f"{os.fspath(path)} must hold {name}, as files of statistics do.")
+        arrays = load_counts(path)
         keep_rows = bool(arrays.pop("keep_rows", "rows" in arrays))
         rows = arrays.get("rows")
         own = cls(int(arrays["n_samples"]), arrays["errors"], arrays.get("tandem"), rows)
@@ -681,27 +644,6 @@ def _stacked(
 ) -> NDArray[np.uint8] | None:
     """Return the rows of both, None if one has none."""
     return None if first is None or second is None else np.concatenate([first, second])
-
-
-class _UnreadableError(Exception):
-    """A chunk could not be made."""
-
-
-def _read(chunks: Iterable[ArrayLike]) -> Iterator[ArrayLike]:
-    """Yield the chunks; what goes wrong in making one is told from what goes wrong in counting."""
-    try:
-        yield from chunks
-    except Exception as error:
-        raise _UnreadableError(f"{type(error).__name__}: {error}") from error
-
-
-def _total(chunks: object) -> int | None:
-    """Return the number of examples in all chunks, if it is known beforehand."""
-    if isinstance(chunks, np.ndarray):
-        return len(chunks)
-    if isinstance(chunks, list | tuple) and all(hasattr(chunk, "__len__") for chunk in chunks):
-        return sum(map(len, chunks))
-    return getattr(chunks, "n_samples", None)
 
 
 def _losses(votes: NDArray[Any], y: NDArray[Any]) -> Iterator[NDArray[np.bool_]]:
