@@ -220,3 +220,21 @@ def test_the_classifier_and_new_data():
     vote.verify(X[400:], y[400:], new)
     vote.partial_fit(X[400:], y[400:])
     assert vote.certificate_.n_samples == 200 + 169
+
+
+def test_the_members_are_built_once(monkeypatch):
+    built = []
+
+    def building(name, *settings):
+        built.append(name)
+        return bound_at(name, *settings)
+
+    monkeypatch.setattr("certivote.bounds.best.bound_at", building)
+    bound = BestBound(shares=COUNTS)
+    statistics = VoteStatistics.from_losses(np.random.default_rng(0).random((200, 4)) < 0.2)
+    values = {bound.value(statistics, np.full(4, 0.25)) for _ in range(5)}
+    assert len(values) == 1
+    assert built == ["gibbs", "cantelli"]
+    bound.set_params(delta=0.01)  # other parameters, other members
+    assert bound.value(statistics, np.full(4, 0.25)) > min(values)
+    assert len(built) == 4
