@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import assert_all_finite, column_or_1d
 
 from ._utils.validation import refuse_mask
 
@@ -137,6 +136,8 @@ def _narrowed(name: str, labels: NDArray[Any]) -> NDArray[Any]:
 
 def check_targets(name: str, y: Any) -> NDArray[Any]:
     """Return labels of shape (m,) or (m, 1) as a vector, refusing what scikit-learn refuses."""
+    from sklearn.utils import assert_all_finite, column_or_1d
+
     refuse_mask(name, y)
     array = np.asarray(y)
     if array.dtype.kind == "f":

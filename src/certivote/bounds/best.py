@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 
 from .._utils.validation import check_number
 from ..statistics import Statistics
@@ -111,7 +110,7 @@ class BestBound(ConstantBound):
         """Return this bound with the members that statistics which offer so much can carry."""
         own: Bound = super().settled(offers)
         if self.shares is None:
-            own = clone(own).set_params(shares=_shares_for(offers))
+            own = own.copied(shares=_shares_for(offers))
         return own
 
     def _members(self, offers: Iterable[str] = _EVERYTHING) -> dict[str, Bound]:
@@ -148,7 +147,7 @@ class BestBound(ConstantBound):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the parameters: the members are built from them."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_built"}
+        return {name: value for name, value in vars(self).items() if name != "_built"}
 
     @property
     def needs(self) -> frozenset[str]:
@@ -162,7 +161,7 @@ class BestBound(ConstantBound):
 
     def members(self) -> tuple[Bound, ...]:
         """Return what solvers descend for the members."""
-        copies = (clone(member) for member in self._members().values())
+        copies = (member.copied() for member in self._members().values())
         return tuple(part for member in copies for part in member.members())
 
     def fixed_weights(self, p: _Array) -> list[_Array]:
@@ -225,8 +224,7 @@ class BestBound(ConstantBound):
 
     def winner(self, evidence: Mapping[str, Any]) -> Bound:
         """Return a copy of the member that won, at its share of δ."""
-        own: Bound = clone(self._split(evidence)[0])
-        return own
+        return self._split(evidence)[0].copied()
 
     def described(self, evidence: Mapping[str, Any]) -> list[tuple[str, Figure, Any]]:
         """Return name, description and value of each number of the evidence."""

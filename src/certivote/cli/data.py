@@ -106,7 +106,7 @@ def read_table(
     return Table(path.stem, X, y, provenance)
 
 
-def builtin_table(name: str, download: bool = True) -> Table:
+def builtin_table(name: str) -> Table:
     """Return the data that a built-in name stands for."""
     import pandas as pd
 
@@ -116,7 +116,7 @@ def builtin_table(name: str, download: bool = True) -> Table:
         bunch = (load_breast_cancer if name == "breast-cancer" else load_digits)(as_frame=True)
         y = bunch.target_names[bunch.target.to_numpy()]
         return Table(name, bunch.data.astype(float), np.asarray(y), {"data": name})
-    data = load(name, download=download)
+    data = load(name)
     columns = [f"x{j}" for j in range(data.X_train.shape[1])]
     X, X_test = (pd.DataFrame(part, columns=columns) for part in (data.X_train, data.X_test))
     return Table(name, X, data.y_train, {"data": name}, (X_test, data.y_test))

@@ -15,16 +15,13 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from .._utils.files import file_sha256
 from .._version import __version__
-from ..certificate import Certificate, CertificateError
 from ..classifiers import CertifiedVote
 from ..voters import Stumps, Trees
 from .data import Table, read_table
-from .output import MODEL, REPORT, note
+from .output import note
 
 __all__ = [
-    "check_belongs",
     "check_prior",
     "frozen",
     "is_vote",
@@ -122,27 +119,6 @@ def _writer(path: Path) -> str | None:
         rb"certivote_version.{0,4}?\x8c.([0-9][\w.+-]*)", path.read_bytes(), re.DOTALL
     )
     return None if found is None else found.group(1).decode("ascii")
-
-
-def check_belongs(certificate: Certificate, path: Path, model: Path) -> list[str]:
-    """Refuse files of another run than a certificate, as far as it says what it was written with.
-
-    The page is looked for beside the certificate, which is at ``path``. What comes back are the
-    files that are there, and of which it carries no digest.
-    """
-    unbound = []
-    for name, file in ((MODEL, model), (REPORT, path.with_name(REPORT))):
-        digest = certificate.files.get(name)
-        if not file.is_file():
-            continue
-        if digest is None:
-            unbound.append(str(file))
-        elif file_sha256(file) != digest:
-            raise CertificateError(
-                f"{file} is not the file that was written with {path}: one of them is of another "
-                "run, or has changed since. Take both from one run, or run certify again."
-            )
-    return unbound
 
 
 def read_for(

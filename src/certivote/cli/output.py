@@ -21,6 +21,7 @@ __all__ = [
     "CERTIFICATE",
     "MODEL",
     "REPORT",
+    "check_belongs",
     "check_folder",
     "claim_of",
     "fail",
@@ -126,6 +127,29 @@ def check_folder(folder: Path, names: Iterable[str]) -> None:
         raise ValueError(
             f"{folder} cannot be written ({error.strerror}): name another folder with --out."
         ) from error
+
+
+def check_belongs(certificate: "Certificate", path: Path, model: Path) -> list[str]:
+    """Refuse files of another run than a certificate, as far as it says what it was written with.
+
+    The page is looked for beside the certificate, which is at ``path``. What comes back are the
+    files that are there, and of which it carries no digest.
+    """
+    from ..certificate import CertificateError
+
+    unbound = []
+    for name, file in ((MODEL, model), (REPORT, path.with_name(REPORT))):
+        digest = certificate.files.get(name)
+        if not file.is_file():
+            continue
+        if digest is None:
+            unbound.append(str(file))
+        elif file_sha256(file) != digest:
+            raise CertificateError(
+                f"{file} is not the file that was written with {path}: one of them is of another "
+                "run, or has changed since. Take both from one run, or run certify again."
+            )
+    return unbound
 
 
 def results_folder(out: Path | None, name: str, kind: str, files: Iterable[str]) -> Path:

@@ -9,7 +9,7 @@ import typer
 from .._utils.files import write_whole
 from .._utils.formatting import printable, printable_lines
 from . import options
-from .output import CERTIFICATE, MODEL, REPORT, note
+from .output import CERTIFICATE, MODEL, REPORT, check_belongs, note
 
 __all__ = ["predict"]
 
@@ -76,7 +76,6 @@ def _check_out(out: Path | None, model: Path, data: str) -> None:
 def _check_run(model: Path, quiet: bool) -> None:
     """Refuse a model that lies beside the certificate of another run."""
     from ..certificate import Certificate, CertificateError
-    from .models import check_belongs
 
     path = model.with_name(CERTIFICATE)
     if model.name != MODEL or not path.is_file():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
-from .output import MODEL, claim_of, fail, print_json, say
+from .output import MODEL, check_belongs, claim_of, fail, print_json, say
 
 if TYPE_CHECKING:
     from ..certificate import Certificate
@@ -81,7 +81,6 @@ def _verify(path: Path, model: Path | None, data: str | None, quiet: bool) -> di
     on it and what it assumes, or the reason why it does not hold.
     """
     from ..certificate import Certificate, CertificateError, CertificateFormatError
-    from .models import check_belongs
 
     checked: list[str] = []
     not_checked = list(_WITHOUT_DATA)
