@@ -21,6 +21,7 @@ __all__ = [
     "CERTIFICATE",
     "MODEL",
     "REPORT",
+    "SAFE_MODEL",
     "check_folder",
     "claim_of",
     "fail",
@@ -35,6 +36,7 @@ __all__ = [
 
 # What certify writes.
 MODEL, REPORT, CERTIFICATE = "model.joblib", "report.html", "certificate.json"
+SAFE_MODEL = "model.skops"
 # How often a folder is made again that another process takes away.
 _ATTEMPTS = 10
 
@@ -143,16 +145,17 @@ def write_folder(folder: Path, files: Mapping[str, Callable[[Path], object]]) ->
     when the others are there. So whoever finds it finds what it was written with, or can tell by
     digests in it.
 
-    Each file has what writes it to a given path, where those before it lie already.
+    Each file has what writes it to a given path, where those before it lie already. What it does
+    not write does not stay from an older run either.
     """
-    paths = [folder / name for name in files]
     with _room_inside(folder) as room:
         for name, write in files.items():
             write(room / name)
-        digests = [file_sha256(room / name) for name in files]
+        paths = [folder / name for name in files if (room / name).exists()]
+        digests = [file_sha256(room / path.name) for path in paths]
         with _alone_in(folder):
-            for path in reversed(paths[1:]):
-                path.unlink(missing_ok=True)
+            for name in reversed([*files][1:]):
+                (folder / name).unlink(missing_ok=True)
             for path in paths:
                 os.replace(room / path.name, path)
             found = [file_sha256(path) if path.is_file() else None for path in paths]
