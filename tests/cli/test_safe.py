@@ -33,7 +33,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import Tree
 
@@ -112,6 +112,7 @@ MODELS = {
     "logarithm": make_pipeline(FunctionTransformer(np.square), GaussianNB()),
     "search": GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, scoring="f1_macro"),
     "machine": SVC(),
+    "another machine": NuSVC(kernel="poly", nu=0.3),
     "hard": VotingClassifier(PAIR),
     "soft": VotingClassifier(PAIR, voting="soft"),
     "stack": StackingClassifier(PAIR),
@@ -152,6 +153,13 @@ def test_a_vote_comes_back_with_its_certificate(name, tmp_path):
 def test_a_model_of_scikit_learn_comes_back(name, tmp_path):
     model = MODELS[name] if name == "frozen" else clone(MODELS[name]).fit(X, y)
     np.testing.assert_array_equal(written(model, tmp_path).predict(X), model.predict(X))
+
+
+def test_three_classes_come_back(tmp_path):
+    labels = np.digitize(X[:, 0], [0.0, 1.0])
+    for model in (SVC(), DecisionTreeClassifier(), MajorityVoteClassifier(n_voters=3)):
+        model.fit(X, labels)
+        np.testing.assert_array_equal(written(model, tmp_path).predict(X), model.predict(X))
 
 
 def test_columns_come_back(loans, tmp_path):
@@ -304,6 +312,13 @@ def test_what_could_be_called_later_is_refused(name, tmp_path):
         load_safe(path)
 
 
+def test_not_all_of_many_names_are_said(tmp_path):
+    path = tmp_path / "m.skops"
+    path.write_bytes(hostile(several(*(node(f"a.f{i}", "FunctionNode") for i in range(10, 30)))))
+    with pytest.raises(ValueError, match=r"it names a\.f10, .*, a\.f17, and 12 more, which"):
+        load_safe(path)
+
+
 def test_an_older_protocol_is_no_way_round(tmp_path):
     old = node("numpy.log", "FunctionNode", content={"module_path": "os", "function": "system"})
     path = tmp_path / "m.skops"
@@ -403,6 +418,12 @@ def shorter_tree():
     return model
 
 
+def shallow_tree():
+    model = tree_with()
+    model.tree_.__setstate__({**model.tree_.__getstate__(), "max_depth": model.get_depth() - 1})
+    return model
+
+
 def narrow_tree():
     model = DecisionTreeClassifier().fit(X, y)
     model.n_features_in_ = 2
@@ -419,6 +440,7 @@ OUT_OF_BOUNDS = {
     "left": lambda: tree_with(left_child=10**9),
     "negative": lambda: tree_with(right_child=-7),
     "loop": lambda: tree_with(left_child=0),
+    "shared": lambda: tree_with(left_child=2),
     "feature": lambda: tree_with(feature=4),
     "negative feature": lambda: tree_with(feature=-2),
     "features": lambda: tree_with(n_features=9),
@@ -426,6 +448,7 @@ OUT_OF_BOUNDS = {
     "hidden": hidden_tree,
     "empty": empty_tree,
     "shorter": shorter_tree,
+    "shallow": shallow_tree,
     "narrow": narrow_tree,
     "forgetful": forgetful_tree,
 }

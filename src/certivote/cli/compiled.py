@@ -6,6 +6,7 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.tree import BaseDecisionTree
@@ -59,21 +60,36 @@ def _inside(part: Any) -> Iterable[Any]:
 
 
 def _is_sound_tree(owner: Any) -> bool:
-    """Tell whether each node of a tree has later nodes as children, and a feature that there is."""
+    """Tell whether each node but the root is the child of one other, and each feature is there."""
     if "tree_" not in vars(owner):
         return True
-    tree, n_features = owner.tree_, vars(owner).get("n_features_in_")
-    if type(tree) is not Tree or type(n_features) is not int or tree.n_features != n_features:
+    tree, n_features = owner.tree_, _n_features(owner)
+    if type(tree) is not Tree or tree.n_features != n_features:
         return False
-    if tree.node_count < 1 or tree.node_count != tree.capacity:
-        return False
-    inner = np.flatnonzero(tree.children_left != _LEAF)
-    children = np.stack([tree.children_left[inner], tree.children_right[inner]])
+    n, left, right = tree.node_count, tree.children_left, tree.children_right
+    inner = np.flatnonzero(left != _LEAF)
+    children = np.sort(np.concatenate([left[inner], right[inner]]))
     features = tree.feature[inner]
     return bool(
-        np.all((children > inner) & (children < tree.node_count))
+        0 < n == tree.capacity
+        and np.array_equal(children, np.arange(1, n))
         and np.all((features >= 0) & (features < n_features))
+        and _depth(left, right) <= tree.max_depth
     )
+
+
+def _n_features(estimator: Any) -> int | None:
+    """Return how many features an estimator insists on when it predicts, None if on none."""
+    n_features = vars(estimator).get("n_features_in_")
+    return int(n_features) if isinstance(n_features, int | np.integer) else None
+
+
+def _depth(left: NDArray[np.intp], right: NDArray[np.intp]) -> int:
+    """Return how many steps it is from the root of a tree to its farthest leaf."""
+    level, depth = np.zeros(1, dtype=np.intp), 0
+    while (level := level[left[level] != _LEAF]).size:
+        level, depth = np.concatenate([left[level], right[level]]), depth + 1
+    return depth
 
 
 def _is_sound_machine(machine: Any) -> bool:
@@ -92,8 +108,7 @@ def _is_sound_machine(machine: Any) -> bool:
         "_impl" not in state
         and state.get("_sparse") is False
         and state.get("kernel") in ("linear", "poly", "rbf", "sigmoid")
-        and type(state.get("n_features_in_")) is int
-        and vectors.shape == (n, state["n_features_in_"])
+        and vectors.shape == (n, _n_features(machine))
         and counts.shape == (k,)
         and np.all(counts >= 0)
         and counts.sum() == n

@@ -21,6 +21,8 @@ __all__ = ["dump_safe", "load_safe", "require_skops"]
 _OLDEST_SKOPS = (0, 16)
 # A model is read back, and asked for the labels of at most so many rows.
 _ROWS = 1000
+# Of what a file must not name, so many are said.
+_NAMES = 8
 
 # What a file may name, besides what skops itself trusts. Each of these may be *called* by a file,
 # with whatever it likes: so none of them reads, writes, or calls what it is given by name.
@@ -142,8 +144,10 @@ def _construct(skops: Any, data: bytes) -> Any:
         model = skops.loads(data, trusted=trusted)
     except UntrustedTypesFoundException:
         names = sorted({*skops.get_untrusted_types(data=data)}.difference(trusted))
+        more = [f"and {len(names) - _NAMES} more"] if len(names) > _NAMES else []
         raise ValueError(
-            f"it names {', '.join(names)}, which may not be harmless to load or to use."
+            f"it names {', '.join(names[:_NAMES] + more)}, which may not be harmless to load or to "
+            "use."
         ) from None
     except Exception as error:
         raise ValueError(
