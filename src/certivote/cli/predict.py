@@ -9,7 +9,7 @@ import typer
 from .._utils.files import write_whole
 from .._utils.formatting import printable, printable_lines
 from . import options
-from .output import CERTIFICATE, MODEL, REPORT, check_belongs, note
+from .output import CERTIFICATE, MODEL, REPORT, SAFE_MODEL, check_belongs, note
 
 __all__ = ["predict"]
 
@@ -17,7 +17,7 @@ __all__ = ["predict"]
 @options.command
 def predict(
     model: Annotated[
-        Path, typer.Argument(help=f"The model.joblib that certify wrote. {options.RUNS_CODE}")
+        Path, typer.Argument(help=f"The model file that certify wrote. {options.RUNS_CODE}")
     ],
     data: options.Data,
     drop: options.Drop = None,
@@ -78,7 +78,7 @@ def _check_run(model: Path, quiet: bool) -> None:
     from ..certificate import Certificate, CertificateError
 
     path = model.with_name(CERTIFICATE)
-    if model.name != MODEL or not path.is_file():
+    if model.name not in (MODEL, SAFE_MODEL) or not path.is_file():
         if model.is_file() and not quiet:
             note(f"no {CERTIFICATE} lies beside {model}: nothing is claimed of these predictions.")
         return
