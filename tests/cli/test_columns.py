@@ -101,6 +101,12 @@ def test_many_categories(read):
     assert read(frame, "y").unusual() == [f"column 'code': {note}"]
 
 
+def test_many_columns_alike_share_a_line(read, plain):
+    empty = {f"x{j}": 1.5 for j in range(40)}
+    (line,) = read(plain.assign(**empty), "y").unusual()
+    assert line == "40 columns, such as 'x0': one value only"
+
+
 def test_a_guessed_target_is_said(read, plain):
     assert read(plain).unusual() == [
         "column 'y': taken as the target, by its name; --target names another"

@@ -230,7 +230,7 @@ class Columns:
     def as_they_are(self, names: Sequence[str]) -> Any:
         """Return the columns as pandas reads them."""
         for name in names:
-            kind = ("date" if self._is_of_dates(name) else "number") * self.is_of_numbers(name)
+            kind = ("date" if self.is_of_dates(name) else "number") * self.is_of_numbers(name)
             self._note(name, kind or "text", int(self.frame[name].isna().sum()))
         return self.frame[list(names)]
 
@@ -242,11 +242,11 @@ class Columns:
         """Tell whether a column is one of numbers or dates by its type."""
         import pandas as pd
 
-        return bool(pd.api.types.is_numeric_dtype(self.frame[name].dtype)) or self._is_of_dates(
-            name
-        )
+        numeric = pd.api.types.is_numeric_dtype(self.frame[name].dtype)
+        return bool(numeric) or self.is_of_dates(name)
 
-    def _is_of_dates(self, name: str) -> bool:
+    def is_of_dates(self, name: str) -> bool:
+        """Tell whether a column is one of dates by its type."""
         import pandas as pd
 
         return bool(pd.api.types.is_datetime64_any_dtype(self.frame[name].dtype))
@@ -271,7 +271,7 @@ class Columns:
         import pandas as pd
 
         column = self.frame[name]
-        if self._is_of_dates(name):
+        if self.is_of_dates(name):
             plain = column.dt.tz_convert(None) if column.dt.tz is not None else column
             column = (plain - pd.Timestamp(0)) / pd.Timedelta(seconds=1)
         try:
@@ -290,9 +290,9 @@ class Columns:
         note = ""
         if low == high:
             note = "one value only"
-        elif not self._is_of_dates(name):
+        elif not self.is_of_dates(name):
             note = _numbering(name, array, len(array) - missing, high - low)
-        self._note(name, "date" if self._is_of_dates(name) else "number", missing, note)
+        self._note(name, "date" if self.is_of_dates(name) else "number", missing, note)
         return floats
 
     def _note(self, name: str, kind: str, missing: int, note: str = "") -> None:

@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 from .._utils.files import file_sha256
 from ..datasets import list_datasets, load
 from .columns import Columns, Values
+from .table_checks import IDENTIFIERS, ORDER, check_identifiers, check_order
 from .table_files import NO_NAME, open_table
 
 __all__ = ["Table", "builtin_names", "builtin_table", "read_table"]
 
 _SCIKIT_LEARN = ("breast-cancer", "digits")
 _USUAL_TARGETS = ("target", "class", "label", "y")
+# So many columns with the same note have a line each.
+_ALIKE = 3
 
 
 @dataclass
@@ -37,15 +40,22 @@ class Table:
     test: tuple[Any, NDArray[Any]] | None = None
     # How it was read: of each column its name, kind, missing values and a note; rows; classes.
     reading: dict[str, Any] = field(default_factory=dict)
+    # What was looked for in all of it and not found, by topic, and what was found.
+    checks: dict[str, str] = field(default_factory=dict)
+    findings: list[str] = field(default_factory=list)
 
     def unusual(self) -> list[str]:
-        """Return a line on each column about which something is unusual."""
-        lines = []
+        """Return a line on each column about which something is unusual, or on many alike."""
+        notes: dict[str, list[str]] = {}
         for column in self.reading.get("columns", ()):
-            if not column["name"]:
-                lines.append(f"the first column {column['note']}")
-            elif column["note"] and column["kind"] != "dropped":
-                lines.append(f"column {column['name']!r}: {column['note']}")
+            if column["note"] and (column["kind"] != "dropped" or not column["name"]):
+                notes.setdefault(column["note"], []).append(column["name"])
+        lines = []
+        for note, names in notes.items():
+            if len(names) > _ALIKE:
+                lines.append(f"{len(names)} columns, such as {names[0]!r}: {note}")
+            else:
+                lines += [f"column {name!r}: {note}" if name else note for name in names]
         return lines
 
 
@@ -126,9 +136,20 @@ def read_table(
         if name == target:
             columns.leave(name, "target", guess)
         elif name not in left:
-            columns.leave(name, "dropped", "" if name else NO_NAME)
+            columns.leave(name, "dropped", "" if name else f"the first column {NO_NAME}")
     table = Table(path.stem, X, y, provenance, reading=_reading(columns, classes))
+    if labelled:
+        _examine(table, columns, [name for name in frame.columns if name != target])
     return table
+
+
+def _examine(table: Table, columns: Columns, names: list[str]) -> None:
+    """Look in a whole table, before it is split, for what its certificate must not be silent of."""
+    for topic, check in ((IDENTIFIERS, check_identifiers), (ORDER, check_order)):
+        found, cleared = check(columns, names)
+        table.findings += found
+        if not found:
+            table.checks[topic] = cleared
 
 
 def _reading(columns: Columns, classes: dict[str, int]) -> dict[str, Any]:
@@ -156,7 +177,9 @@ def builtin_table(name: str, download: bool = True) -> Table:
     kinds, codes = np.unique(y, return_inverse=True)
     X = columns.typed(list(X.columns), ())
     reading = _reading(columns, _class_counts(kinds, codes))
-    return Table(name, X, y, {"data": name}, test, reading)
+    table = Table(name, X, y, {"data": name}, test, reading)
+    _examine(table, columns, list(X.columns))
+    return table
 
 
 def _check_file(path: Path) -> None:
