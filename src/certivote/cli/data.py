@@ -38,6 +38,8 @@ class Table:
     provenance: dict[str, Any] = field(default_factory=dict)
     # Test examples and labels, where the data set has its own.
     test: tuple[Any, NDArray[Any]] | None = None
+    # The columns that are no features, as they are written, where labels are not needed.
+    others: Any = None
     # How it was read: of each column its name, kind, missing values and a note; rows; classes.
     reading: dict[str, Any] = field(default_factory=dict)
     # What was looked for in all of it and not found, by topic, and what was found.
@@ -138,7 +140,9 @@ def read_table(
         elif name not in left:
             columns.leave(name, "dropped", "" if name else f"the first column {NO_NAME}")
     table = Table(path.stem, X, y, provenance, reading=_reading(columns, classes))
-    if labelled:
+    if not labelled:
+        table.others = file.verbatim([name for name in file.names if name not in left])
+    else:
         _examine(table, columns, [name for name in frame.columns if name != target])
     return table
 
@@ -177,7 +181,7 @@ def builtin_table(name: str, download: bool = True) -> Table:
     kinds, codes = np.unique(y, return_inverse=True)
     X = columns.typed(list(X.columns), ())
     reading = _reading(columns, _class_counts(kinds, codes))
-    table = Table(name, X, y, {"data": name}, test, reading)
+    table = Table(name, X, y, {"data": name}, test, X[[]], reading)
     _examine(table, columns, list(X.columns))
     return table
 

@@ -71,7 +71,10 @@ def open_table(path: Path, quiet: bool) -> TableFile:
         return frame
 
     def verbatim(wanted: Sequence[str]) -> Any:
-        return _read_csv(path, layout, list(layout.names), na_filter=False)[list(wanted)]
+        # What has no other column to count its rows by is read with one.
+        chosen = [*wanted] or names[:1]
+        frame = _read_csv(path, layout, chosen, na_filter=False, usecols=chosen)
+        return frame[list(wanted)]
 
     return TableFile(names, read, verbatim)
 
@@ -130,7 +133,7 @@ def _first_rows(head: bytes) -> tuple[str, list[list[str]]]:
     return best, found
 
 
-def _read_csv(path: Path, layout: _Layout, as_text: list[str], na_filter: bool = True) -> Any:
+def _read_csv(path: Path, layout: _Layout, as_text: list[str], **settings: Any) -> Any:
     try:
         import pandas as pd
     except ImportError as error:
@@ -147,10 +150,10 @@ def _read_csv(path: Path, layout: _Layout, as_text: list[str], na_filter: bool =
                 names=layout.names,
                 index_col=False,
                 na_values=_MISSING,
-                na_filter=na_filter,
                 low_memory=False,
                 dtype=dict.fromkeys(as_text, "str"),
                 encoding="utf-8-sig",
+                **settings,
             )
     except UnicodeDecodeError as error:
         raise ValueError(
