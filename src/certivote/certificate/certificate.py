@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from html import escape
@@ -431,14 +431,19 @@ class Certificate:
         if found != claimed:
             raise CertificateError(f"neighbours are claimed to be {claimed!r}, but are {found!r}.")
 
-    def verify_checks(self, checks: Mapping[str, str]) -> None:
+    def verify_checks(self, checks: Mapping[str, str], findings: Sequence[str]) -> None:
         """Raise if the certificate says something else of what was looked for than is found now.
 
         Parameters
         ----------
         checks : mapping of str to str
             What was looked for again, and not found, by its topic.
+        findings : sequence of str
+            What was found.
         """
+        for finding in findings:
+            if finding not in self.findings:
+                raise CertificateError(f"the certificate leaves out a finding: {finding}")
         for topic in set(checks) & set(self.checks):
             if checks[topic] != self.checks[topic]:
                 raise CertificateError(
@@ -485,9 +490,7 @@ class Certificate:
             if not (figure.or_fewer and self.evidence[name] > value):
                 self._require(name, self.evidence[name], value, _MOMENT_TOLERANCE)
         self._require_bound(bound.from_evidence(computed, *vote))
-        for finding in statistics.findings:
-            if finding not in self.findings:
-                raise CertificateError(f"the certificate leaves out a finding: {finding}")
+        self.verify_checks({}, statistics.findings)
 
 
 _FIELDS = frozenset(

@@ -133,7 +133,10 @@ def certify(
     if weights is None:
         found = minimize(chosen, statistics, prior, solver=solver, random_state=random_state)
         weights = found.weights
-    outcome = Outcome(labelled[1], errs(*labelled[:2], weights)) if labelled else None
+    outcome = None
+    if labelled:
+        table, labels = labelled
+        outcome = Outcome(labels, errs(table, labels, weights))
     return issue(chosen, statistics, weights, prior, outcome=outcome, votes_sha256=digest)
 
 

@@ -12,8 +12,8 @@ from .._utils.validation import check_count, check_distribution, check_number, c
 from ..bounds import Bound, get_bound, list_bounds
 from ..statistics import kind_of
 from .errors import CertificateError, CertificateFormatError
-from .neighbours import Neighbours
-from .provenance import NEW_DATA, check_looks, check_provenance, check_sha256
+from .neighbours import PART_A, Neighbours
+from .provenance import NEW_DATA, SPLIT, check_looks, check_provenance, check_sha256
 
 __all__ = ["check_fields", "is_uniform", "plain"]
 
@@ -136,6 +136,9 @@ def _check_neighbours(
                 f"neighbours.{name} must be {value!r}, as the rest of the certificate says, got "
                 f"{getattr(given, name)!r}."
             )
+    origin = fields["provenance"].get("voters_from")
+    if given.baseline_from == PART_A and origin not in (SPLIT, NEW_DATA):
+        raise CertificateError("neighbours.baseline_from must not be part A, where there is none.")
     if given.errors > evidence.get("vote_errors", given.errors):
         raise CertificateError(
             f"neighbours.errors must be at most the errors of the evidence, "

@@ -2,7 +2,7 @@
 
 import os
 import platform
-from contextlib import suppress
+import sys
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
@@ -16,11 +16,17 @@ def made_now(*more: str) -> dict[str, str]:
 
     The date is that of ``SOURCE_DATE_EPOCH``, where the environment has it.
     """
-    versions = {}
-    for name in (*_LIBRARIES, *more):
-        with suppress(PackageNotFoundError, ValueError):
-            versions[name] = version(name)
+    found = {name: _version(name) for name in (*_LIBRARIES, *more)}
+    versions = {name: number for name, number in found.items() if number}
     return {"date": _date(), "python": platform.python_version(), **versions}
+
+
+def _version(name: str) -> str:
+    """Return the version of a package, by its name or by that of its module; empty if unknown."""
+    try:
+        return version(name)
+    except (PackageNotFoundError, ValueError):
+        return str(getattr(sys.modules.get(name), "__version__", ""))
 
 
 def _date() -> str:

@@ -21,7 +21,7 @@ __all__ = [
     "SAMPLE",
     "Neighbours",
     "Outcome",
-    "check_baseline",
+    "check_class",
     "class_called",
     "count_classes",
     "most_frequent",
@@ -65,15 +65,15 @@ def class_called(name: str, y: NDArray[Any]) -> Any:
     return dict(zip(_names(labels), labels, strict=True)).get(name, name)
 
 
-def check_baseline(baseline: Any, y: NDArray[Any]) -> Any:
-    """Return the class that a baseline answers, by itself or by its name, if it is one of these."""
+def check_class(name: str, label: Any, y: NDArray[Any]) -> Any:
+    """Return a class of these examples, which may be called by its name; errors call it `name`."""
     labels = _counted(y)[0]
     called = dict(zip(_names(labels), labels, strict=True))
-    if str(baseline) not in called:
-        near = get_close_matches(str(baseline), list(called), n=1)
+    if str(label) not in called:
+        near = get_close_matches(str(label), list(called), n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(list(called)[:8])}."
-        raise ValueError(f"baseline must be one of the classes, got {baseline!r}: {hint}")
-    return called[str(baseline)]
+        raise ValueError(f"{name} must be one of the classes, got {label!r}: {hint}")
+    return called[str(label)]
 
 
 def _counted(y: NDArray[Any]) -> tuple[list[Any], list[int]]:

@@ -13,6 +13,7 @@ from ..statistics.base import check_name
 __all__ = [
     "DATA_KEYS",
     "FROZEN",
+    "MODEL",
     "NEW_DATA",
     "PRIOR_GIVEN",
     "PRIOR_LEARNED",
@@ -30,6 +31,7 @@ __all__ = [
 SPLIT = "part A of a random split"
 FROZEN = "frozen, trained elsewhere"
 NEW_DATA = "a fitted vote, certified on new data"
+MODEL = "a classifier, as it is"
 
 PRIOR_GIVEN = "given by the user"
 PRIOR_LEARNED = "learned on part A"
@@ -94,7 +96,8 @@ def _probability(name: str, value: object) -> float:
 
 
 _KEYS: dict[str, Callable[[str, object], Any]] = {
-    "voters_from": _choice(SPLIT, FROZEN, NEW_DATA),
+    "voters_from": _choice(SPLIT, FROZEN, NEW_DATA, MODEL),
+    "positive": _text,
     "voter_samples": check_count,
     "seed": _seed,
     "certify_size": _size,
@@ -157,6 +160,12 @@ _BY_ORIGIN = {
         _SEARCH,
     ),
     NEW_DATA: (_EXAMPLES,),
+    MODEL: (
+        "The classifier, and whatever prepares its data, was trained and chosen on other data, and "
+        "will be what it is now.",
+        "What it answers on an example does not depend on the examples beside, nor on chance.",
+        _EXAMPLES,
+    ),
 }
 _PRIOR = (
     "The prior was given by the user, who fixed it without looking at the certification examples."
@@ -268,10 +277,12 @@ def check_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
     }
     origin = checked.get("voters_from")
     known = set(_KEYS)
-    if origin == NEW_DATA:
-        known = {"voters_from", *DATA_KEYS}
-    elif origin != SPLIT:
-        known -= _OF_A_SPLIT if origin == FROZEN else _OF_A_SPLIT | _OF_A_FIT
+    if origin in (NEW_DATA, MODEL):
+        known = {"voters_from", "positive", *DATA_KEYS}
+    elif origin == SPLIT:
+        known.remove("positive")
+    else:
+        known -= {"positive", *_OF_A_SPLIT, *(_OF_A_FIT if origin != FROZEN else ())}
         if checked.get("prior") == PRIOR_LEARNED:
             known.remove("prior")
     misplaced = sorted(set(checked) - known - set(own))

@@ -21,6 +21,7 @@ __all__ = [
     "Examination",
     "copies",
     "difference",
+    "remembers_bags",
     "training_rows",
     "twins",
     "unknown_labels",
@@ -113,14 +114,19 @@ def unknown_labels(y: NDArray[Any], unknown: NDArray[np.bool_]) -> list[str]:
     ]
 
 
+def remembers_bags(voters: Any, m: int) -> bool:
+    """Tell whether an ensemble knows which rows each member was trained on, of no more than m."""
+    bags = getattr(inner_estimator(voters), "estimators_samples_", None)
+    return bags is not None and max(int(np.max(bag)) for bag in bags) < m
+
+
 def training_rows(voters: Any, losses: NDArray[np.bool_]) -> list[str]:
     """Say if frozen voters err far less on the rows that were in their bags."""
-    bags = getattr(inner_estimator(voters), "estimators_samples_", None)
-    if bags is None or len(bags) != losses.shape[1]:
+    if not remembers_bags(voters, len(losses)):
         return []
-    m = len(losses)
-    if max(int(np.max(bag)) for bag in bags) >= m:
-        return []  # the bags were drawn from more rows than these
+    bags = inner_estimator(voters).estimators_samples_
+    if len(bags) != losses.shape[1]:
+        return []
     in_bag = np.zeros(losses.shape, dtype=np.bool_)
     for voter, bag in enumerate(bags):
         in_bag[bag, voter] = True

@@ -29,7 +29,7 @@ from ..bounds import Bound, bound_at
 from ..bounds.registry import DEFAULT_OF_ONE
 from ..certificate import Certificate, CertificateError
 from ..certificate.certify import issue
-from ..certificate.neighbours import GIVEN, PART_A, Outcome, check_baseline, most_frequent
+from ..certificate.neighbours import GIVEN, PART_A, Outcome, check_class, most_frequent
 from ..certificate.provenance import DATA_KEYS, FROZEN, NEW_DATA, SPLIT
 from ..labels import UNKNOWN, check_aligned, check_labels, check_targets, codes_of, merge_labels
 from ..statistics import Statistics, VoteStatistics
@@ -395,7 +395,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         sample = Sample(X, y, self._votes(X))
         outcome = self._outcome(sample, self.weights_)
         if baseline is not None:
-            outcome = outcome._replace(baseline=(check_baseline(baseline, y), GIVEN))
+            outcome = outcome._replace(baseline=(check_class("baseline", baseline, y), GIVEN))
         return issue(
             chosen,
             self._statistics_of(sample.ballots, y, chosen, self.weights_),
@@ -511,8 +511,10 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         outcome, beside = self._outcome(sample, claimed.weights), claimed.neighbours
         if beside is not None and beside.baseline_from != PART_A:
             outcome = outcome._replace(baseline=None)  # then it is the one that the user gave
+        elif beside is not None and self._baseline is None:
+            raise CertificateError("the baseline is not of part A: the voters were frozen.")
         claimed.verify_outcome(outcome)
-        claimed.verify_checks(checks)
+        claimed.verify_checks(checks, ())
 
     def _check_provenance(self, claimed: Mapping[str, Any]) -> None:
         """Refuse a certificate of another fit, and one that cannot be made again."""

@@ -65,9 +65,11 @@ def predictions(voter: Any, X: Any) -> NDArray[Any]:
     named = voter.predict(guarded(X))
     predicted = check_labels(f"the predictions of {type(voter).__name__}", named, None)
     if predicted.shape not in ((_num_samples(X),), (_num_samples(X), 1)):
+        scores = predicted.ndim == 2 and predicted.dtype.kind == "f"
         raise ValueError(
             f"the predictions of {type(voter).__name__} must be one label for each of "
-            f"{_num_samples(X)} examples, got shape {predicted.shape}."
+            f"{_num_samples(X)} examples, got shape {predicted.shape}"
+            + (": probabilities or scores are no labels." if scores else ".")
         )
     return predicted.reshape(-1)
 
