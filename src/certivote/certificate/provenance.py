@@ -24,6 +24,7 @@ __all__ = [
     "check_sha256",
     "column_names",
     "facts_of",
+    "main_assumptions",
     "subject_of",
 ]
 
@@ -212,13 +213,11 @@ def assumptions_of(
 
     `weights` is what the bound assumes of them, and the texts are those of a version of the format.
     """
-    look, delta = provenance.get("look"), provenance.get("delta_of_all_looks")
     kind, subject = kind_of(provenance), subject_of(provenance)
     texts: list[str | None] = [_DRAWN, kind.voters_assumption, weights]
-    if look is None:
-        texts += [_NUMBER, _ONLY]
-    else:
-        texts.append((_LOOK_1 if version == 1 else _LOOK).format(look=look, delta=delta))
+    if "look" not in provenance:
+        texts.append(_NUMBER)
+    texts.append(_choice_of_one(provenance, version))
     texts += _BY_ORIGIN.get(str(provenance.get("voters_from")), ())
     if provenance.get("prior") == PRIOR_GIVEN:
         texts.append(_PRIOR)
@@ -232,6 +231,26 @@ def assumptions_of(
     if version == 1:
         texts = [_IN_VERSION_1.get(str(text), text) for text in texts]
     return tuple(text for text in texts if text is not None)
+
+
+def main_assumptions(provenance: Mapping[str, Any]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the three that are most often untrue, each with the topics of the checks on it.
+
+    They are among `assumptions_of`. A check may find that one is untrue, and never that it is true.
+    """
+    return (
+        (_DRAWN, ("duplicates", "order in time", "identifiers")),
+        (kind_of(provenance).voters_assumption, ("training rows", "model")),
+        (_choice_of_one(provenance), ()),
+    )
+
+
+def _choice_of_one(provenance: Mapping[str, Any], version: int = 2) -> str:
+    """Return how this certificate was chosen among all that were made, or looked at."""
+    look, delta = provenance.get("look"), provenance.get("delta_of_all_looks")
+    if look is None:
+        return _ONLY
+    return (_LOOK_1 if version == 1 else _LOOK).format(look=look, delta=delta)
 
 
 def facts_of(provenance: Mapping[str, Any]) -> dict[str, Any]:
