@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -95,14 +96,6 @@ def certify(
     seed: options.Seed = options.SEED,
     jobs: options.Jobs = None,
     out: options.Out = None,
-    safe: Annotated[
-        bool,
-        typer.Option(
-            "--safe",
-            help="Write model.skops too: others can load it without running code in it. Needs "
-            "skops.",
-        ),
-    ] = False,
     explain: Annotated[
         bool,
         typer.Option(
@@ -117,8 +110,9 @@ def certify(
 
     Part of the rows trains the voters; the others learn their weights and certify them. Missing
     values and categories are handled, by what the training rows say. With --model all rows certify
-    what it predicts. Written are model.joblib, certificate.json and report.html. Without DATA it is
-    shown on breast-cancer.
+    what it predicts. Written are model.joblib, certificate.json and report.html, and model.skops if
+    skops is installed: others can load it without running code in it. Without DATA it is shown on
+    breast-cancer.
     """
     from ..bounds import bound_at
     from ..classifiers import MajorityVoteClassifier
@@ -137,10 +131,6 @@ def certify(
     else:
         _refuse(own, "is about a classifier that you have: name its file with --model.")
     check_prior(prior)
-    if safe:
-        from .safe import require_skops
-
-        require_skops()
     learner = MajorityVoteClassifier(
         voters=make_voters(voters, n_voters, jobs),
         bound=bound_at(bound, delta, constant),
@@ -152,9 +142,7 @@ def certify(
     )
     columns = {"target": target, "drop": drop or [], "categorical": categorical or []}
     given = _Given(model, members, baseline, positive)
-    result = _certify(
-        learner, options.DATA if data is None else data, columns, given, out, safe, as_json
-    )
+    result = _certify(learner, options.DATA if data is None else data, columns, given, out, as_json)
     if as_json:
         del result["table"]
         print_json(result)
@@ -199,7 +187,6 @@ def _certify(
     columns: dict[str, Any],
     given: _Given,
     out: Path | None,
-    safe: bool,
     warn: bool,
 ) -> dict[str, Any]:
     """Learn a vote, or take the classifier that was given, certify it, and write the results.
@@ -250,7 +237,7 @@ def _certify(
         vote.certificate_ = certificate
     models: dict[str, Callable[[Path], object]] = {
         MODEL: partial(joblib.dump, vote),
-        SAFE_MODEL: partial(_write_safe, vote, table.X) if safe else lambda path: None,
+        SAFE_MODEL: partial(_write_safe, vote, table.X, quiet),
     }
     if model is not None and vote is saved:
         models[SAFE_MODEL if is_safe(model) else MODEL] = partial(_copy, model, digest)
@@ -322,14 +309,20 @@ def _copy(model: Path, digest: str | None, path: Path) -> None:
         raise ValueError(f"{model} has changed since it was loaded: run this again.")
 
 
-def _write_safe(model: Any, X: Any, path: Path) -> None:
-    """Write a model so that it can be loaded without running code in it, or say why not."""
+def _write_safe(model: Any, X: Any, quiet: bool, path: Path) -> None:
+    """Write a model so that it can be loaded without running code in it, where skops is installed.
+
+    Why there is none is said, unless all should be quiet.
+    """
+    if find_spec("skops") is None:
+        return
     from .safe import dump_safe
 
     try:
         dump_safe(model, path, X)
     except ValueError as error:
-        note(f"there is no {path.name}: {error}")
+        if not quiet:
+            note(f"there is no {path.name}: {error}")
 
 
 def _write(
