@@ -150,7 +150,7 @@ def test_no_false_alarm_in_the_data_of_scikit_learn(name, read):
 
 def test_no_false_alarm_in_the_tasks(task_data):
     for name in builtin_names():
-        table = builtin_table(name, download=False)
+        table = builtin_table(name)
         assert table.findings == []
         assert set(table.checks) == TOPICS
 
