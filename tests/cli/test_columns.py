@@ -209,6 +209,7 @@ def test_numbers_are_those_of_pandas():
         "account-code",
         "uuid",
         "PULocationID",
+        "patient_nbr",
     ],
 )
 def test_names_of_identifiers(name):

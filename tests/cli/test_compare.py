@@ -27,12 +27,13 @@ def compared(run, numbers, tmp_path_factory):
     numbers.to_csv(folder / "numbers.csv", index=False)
     done = run("compare", *COMMON, "--out", "results", cwd=folder)
     lines = done.stdout.splitlines()
-    rows = [line.split("\t") for line in lines if line.count("\t") == 2]
+    rows = [line.split("\t") for line in lines if "\t" in line]
     return SimpleNamespace(
         folder=folder,
         lines=lines,
         headings=rows[0],
-        rows={row[0]: row[1:] for row in rows[1:]},
+        rows={row[0]: row[1:] for row in rows[1:-1]},
+        baseline=rows[-1],
         table=pd.read_csv(folder / "results" / "comparison.csv"),
     )
 
@@ -63,21 +64,53 @@ def votes(numbers):
         return np.stack([tree.predict(X[rows]) for tree in trees], axis=1)
 
     return SimpleNamespace(
-        certify=of(part_b), y=y[part_b], test=of(test), y_test=y[test], n_train=len(train)
+        certify=of(part_b), y=y[part_b], test=of(test), y_test=y[test], y_train=y[train]
     )
 
 
 def test_every_bound_and_learner_has_a_row(compared):
-    assert compared.headings == ["learner", "test risk", "certificate"]
-    assert list(compared.rows) == list_bounds() + LEARNERS
+    headings = ["learner", "test risk", "certificate", "kind", "by the bound"]
+    assert compared.headings == headings
+    assert sorted(compared.rows) == sorted(list_bounds() + LEARNERS)
     (sizes,) = (line for line in compared.lines if line.startswith("8 voters"))
     assert sizes == ("8 voters, trained on 128 examples, certified on 192, tested on 80.")
+
+
+def test_the_smallest_certificate_comes_first(compared, shared):
+    for numbers in (
+        [float(number) for _, number, *_ in compared.rows.values()],
+        compared.table.certificate[:-1].tolist(),
+        [row["risk_bound"] for row in shared["votes"].values()][:-1],
+    ):
+        assert numbers == sorted(numbers)
+        assert len(set(numbers)) > 5
+
+
+def test_rows_say_whether_they_are_certificates_and_by_which_bound(compared):
+    for name, (_, number, kind, bound) in compared.rows.items():
+        assert kind == ("certificate" if float(number) < 1.0 else "says nothing")
+        assert bound == ("lacasse" if name in LEARNERS else name)
+    kinds = {kind for *_, kind, _ in compared.rows.values()}
+    assert kinds == {"certificate", "says nothing"}
+
+
+def test_the_baseline_is_the_last_row_and_no_certificate(compared, shared, votes):
+    usual = int(np.bincount(votes.y_train).argmax())
+    risk = float(np.mean(votes.y_test != usual))
+    name = f"always {usual}"
+    assert compared.baseline == [name, f"{risk:.4f}", "", "no certificate", ""]
+    last = compared.table.iloc[-1]
+    assert (last.learner, last.test_risk, last.kind) == (name, risk, "no certificate")
+    assert last[["certificate", "delta", "bound"]].isna().all()
+    nothing = {"risk_bound": None, "delta": None, "bound": None, "kind": "no certificate"}
+    assert shared["votes"][name] == {**nothing, "test_risk": risk}
+    assert list(shared["votes"])[-1] == name
 
 
 @pytest.mark.parametrize("name", list_bounds())
 def test_certificates_are_those_of_votes_by_hand(name, compared, votes, round_up):
     certificate = certify(votes.certify, votes.y, bound=bound_at(name, 0.05, "exact"))
-    test_risk, number = compared.rows[name]
+    test_risk, number, *_ = compared.rows[name]
     assert number == round_up(certificate.risk_bound)
     shares = (votes.test == 1) @ certificate.weights
     wrong = (shares > 0.5 + 1e-12) != votes.y_test
@@ -101,8 +134,9 @@ def test_the_warning_against_picking_the_smallest(compared):
 
 def test_the_csv_is_the_printed_table(compared):
     table = compared.table.set_index("learner")
-    assert list(table.index) == list(compared.rows)
-    for name, (risk, number) in compared.rows.items():
+    assert list(table.index) == [*compared.rows, compared.baseline[0]]
+    for name, (risk, number, kind, bound) in compared.rows.items():
+        assert (table.kind[name], table.bound[name]) == (kind, bound)
         assert f"{table.test_risk[name]:.4f}" == risk
         # Both are rounded up, at 6 and at 4 digits.
         assert 0 <= float(number) - table.certificate[name] < 1e-4
@@ -119,9 +153,10 @@ def test_the_plot_is_a_picture(compared):
 
 def test_sharing_delta_out(shared, compared, votes, round_up):
     names = list_bounds() + LEARNERS
-    assert list(shared["votes"]) == names
+    certified = dict(list(shared["votes"].items())[:-1])
+    assert sorted(certified) == sorted(names)
     assert shared["delta"] == 0.05
-    for name, row in shared["votes"].items():
+    for name, row in certified.items():
         assert row["delta"] == pytest.approx(0.05 / len(names), rel=1e-12)
         # A smaller delta never gives a smaller certificate.
         assert float(round_up(row["risk_bound"])) >= float(compared.rows[name][1])
@@ -129,8 +164,8 @@ def test_sharing_delta_out(shared, compared, votes, round_up):
             bound = bound_at(name, row["delta"], "exact")
             by_hand = certify(votes.certify, votes.y, bound=bound)
             assert row["risk_bound"] == pytest.approx(by_hand.risk_bound, abs=1e-9)
-    best = min(shared["votes"], key=lambda name: shared["votes"][name]["risk_bound"])
-    number = round_up(shared["votes"][best]["risk_bound"])
+    best = min(certified, key=lambda name: certified[name]["risk_bound"])
+    number = round_up(certified[best]["risk_bound"])
     assert shared["warning"] == (
         "All of these hold at once with 95% confidence, so that the smallest may be claimed: "
         f"{best}, at most {number}."
@@ -139,15 +174,18 @@ def test_sharing_delta_out(shared, compared, votes, round_up):
 
 def test_json_has_the_sizes_and_files_are_written(shared, compared, votes):
     assert shared["n_voters"] == 8
-    assert shared["training_examples"] == votes.n_train
+    assert shared["training_examples"] == len(votes.y_train)
     assert shared["certification_examples"] == len(votes.y)
     assert shared["test_examples"] == len(votes.y_test)
     written = {path.name for path in (compared.folder / "shared").iterdir()}
     assert written == {"comparison.csv", "comparison.png"}
     table = pd.read_csv(compared.folder / "shared" / "comparison.csv").set_index("learner")
+    assert list(table.index) == list(shared["votes"])
     for name, row in shared["votes"].items():
-        assert 0 <= table.certificate[name] - row["risk_bound"] < 1e-6
         assert table.test_risk[name] == row["test_risk"]
+        assert table.kind[name] == row["kind"]
+        if row["risk_bound"] is not None:
+            assert 0 <= table.certificate[name] - row["risk_bound"] < 1e-6
 
 
 def test_three_classes_have_bounds_only(invoke, tmp_path):
@@ -159,9 +197,32 @@ def test_three_classes_have_bounds_only(invoke, tmp_path):
     frame.assign(kind=np.array(["ant", "bee", "fly"])[y]).to_csv(tmp_path / "i.csv", index=False)
     done = invoke("compare", "i.csv", "--n-voters", 5, "--quiet", cwd=tmp_path)
     assert done.stderr == ""
-    rows = [line.split("\t")[0] for line in done.stdout.splitlines()]
-    assert rows == ["learner", *list_bounds()]
+    heading, *rows, baseline = [line.split("\t")[0] for line in done.stdout.splitlines()]
+    assert heading == "learner"
+    assert sorted(rows) == sorted(list_bounds())
+    assert baseline in {"always ant", "always bee", "always fly"}
     assert (tmp_path / "i-comparison" / "comparison.csv").is_file()
+
+
+def test_what_throws_doubt_on_the_rows_is_said(invoke, numbers, tmp_path):
+    numbers.assign(patient=np.repeat(np.arange(100), 4)).to_csv(tmp_path / "n.csv", index=False)
+    few = ("n.csv", "--target", "label", "--drop", "patient", "--n-voters", 2)
+    done = invoke("compare", *few, "--quiet", cwd=tmp_path)
+    line = done.stdout.splitlines()[-1]
+    words = "Column 'patient' looks like an identifier and repeats: 400 rows of 100 values."
+    assert line.startswith(f"found, and throws doubt on each claim: {words}")
+    result = json.loads(invoke("compare", *few, "--json", cwd=tmp_path).stdout)
+    assert [text[: len(words)] for text in result["findings"]] == [words]
+
+
+def test_what_is_unusual_is_said(invoke, numbers, tmp_path):
+    numbers.assign(a=1).to_csv(tmp_path / "n.csv", index=False)
+    done = invoke("compare", "n.csv", "--n-voters", 2, cwd=tmp_path)
+    notes = [line for line in done.stderr.splitlines() if line.startswith("note: ")]
+    assert notes == [
+        "note: column 'a': one value only",
+        "note: column 'label': taken as the target, by its name; --target names another",
+    ]
 
 
 def test_a_task_keeps_its_own_test_rows(invoke, task_data, tmp_path):

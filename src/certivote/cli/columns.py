@@ -10,16 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Columns", "Values", "names_a_time", "names_an_identifier"]
+__all__ = [
+    "Columns",
+    "Values",
+    "names_a_person",
+    "names_a_time",
+    "names_an_identifier",
+    "rows_per_number",
+]
 
-# A category of more values, or a column of fewer different ones, is worth a word.
+# A category of more values is worth a word; fewer rows may be numbered by chance.
 _MANY, _FEW_ROWS = 50, 20
 # The last word of a name that stands for an identifier; whom it is of; and for a time.
 _IDENTIFIERS = {"id", "ids", "identifier", "identifiant", "uid", "uuid", "guid", "nr", "subjid"}
-_WHOSE = {"account", "animal", "applicant", "client", "customer", "donor", "driver", "employee"}
-_WHOSE |= {"family", "household", "individual", "member", "participant", "patient", "person"}
-_WHOSE |= {"player", "pupil", "respondent", "student", "subject", "user", "worker"}
-_NUMBERED = {"code", "hash", "key", "name", "no", "num", "number", "ref"}
+_WHOSE = {"account", "applicant", "client", "customer", "donor", "driver", "employee", "household"}
+_WHOSE |= {"individual", "member", "participant", "patient", "person", "player", "pupil"}
+_WHOSE |= {"respondent", "student", "subject", "user", "worker"}
+_NUMBERED = {"code", "hash", "key", "name", "nbr", "no", "num", "number", "ref"}
 _TIMES = {"date", "datetime", "day", "epoch", "month", "period", "quarter", "time", "timestamp"}
 _TIMES |= {"ts", "week", "year", "yr"}
 _LIKE_A_DATE = re.compile(
@@ -40,16 +47,20 @@ def _words(name: str) -> list[str]:
 
 
 def names_an_identifier(name: str) -> bool:
-    """Tell whether a name ends in id, nr and the like, or in whom it is of: patient, user number.
+    """Tell whether a name ends in id, nr and the like, or says of whom it is."""
+    words = _words(name)
+    return bool(words) and (words[-1] in _IDENTIFIERS or names_a_person(name))
 
-    ``customer_age`` ends in neither, and is none.
+
+def names_a_person(name: str) -> bool:
+    """Tell whether a name ends in whom it is of: patient, user_id, customer number.
+
+    ``customer_age`` ends in something else, and is none.
     """
     words = _words(name)
-    if not words:
-        return False
-    if words[-1] in _IDENTIFIERS or words[-1].removesuffix("id") in _WHOSE:
-        return True
-    return words[-1] in _NUMBERED and words[-2:-1] != [] and words[-2] in _WHOSE
+    if len(words) > 1 and words[-1] in _IDENTIFIERS | _NUMBERED:
+        words.pop()
+    return bool(words) and words[-1].removesuffix("id") in _WHOSE
 
 
 def names_a_time(name: str) -> bool:
@@ -316,7 +327,20 @@ def _numbering(name: str, numbers: NDArray[np.float64], known: int, width: float
     whole = numbers[~np.isnan(numbers)]
     if np.any(whole % 1.0):
         return ""
-    different = len(np.unique(whole))
+    different = len(rows_per_number(whole))
     if different == known or (named and 2 * different > known):
         return f"{different} different values of {known}: an identifier?"
     return ""
+
+
+def rows_per_number(whole: NDArray[Any]) -> NDArray[np.intp]:
+    """Return in how many rows each of some whole numbers stands."""
+    import pandas as pd
+
+    if not len(whole):
+        return np.zeros(0, dtype=np.intp)
+    low = whole.min()
+    if whole.dtype.kind in "iuf" and float(whole.max()) - float(low) < 4 * len(whole):
+        counts = np.bincount((whole - low).astype(np.intp, copy=False))
+        return counts[counts > 0]
+    return np.bincount(pd.factorize(whole)[0])

@@ -2,7 +2,7 @@
 
 import csv
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +13,7 @@ import typer
 from .._utils.formatting import format_confidence, format_up
 from .._utils.progress import progress_bar
 from . import options
-from .output import print_json, print_table, results_folder, say, write_folder
+from .output import note, print_json, print_table, results_folder, say, write_folder
 
 if TYPE_CHECKING:
     from numpy.random import RandomState
@@ -60,7 +60,11 @@ def compare(
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Certify every bound and learner on the same voters and split, with test risks beside."""
+    """Certify every bound and learner on the same voters and split, with test risks beside.
+
+    The smallest certificate comes first. The last row is no certificate: it is what always
+    answering the most frequent class of the training rows gives.
+    """
     from numpy.random import RandomState
 
     from ..bounds import bound_at, list_bounds
@@ -72,14 +76,20 @@ def compare(
     check_prior(prior)
     for name in list_bounds():
         bound_at(name, delta, constant)
-    table = read_table(data, target, drop or [], categorical or [], quiet=silent)
+    table = read_table(data, target, drop or [], categorical or [], quiet=True)
+    for line in () if silent else table.unusual():
+        note(line)
     folder = results_folder(out, table.name, "comparison", _FILES)
     rng = RandomState(seed)
     share = options.CERTIFY_SIZE if certify_size is None else certify_size
     ballots = _vote(
         pool, _split(table, share, test_size, rng), prior, rng, jobs, verbose=0 if silent else 1
     )
-    result = {"data": table.name, **_certify_all(ballots, delta, constant, share_delta, not silent)}
+    result = {
+        "data": table.name,
+        **_certify_all(ballots, delta, constant, share_delta, not silent),
+        "findings": table.findings,
+    }
     files = _write(result, folder)
     if as_json:
         print_json(_as_json(result))
@@ -116,6 +126,8 @@ class _Ballots:
     certify: tuple[Any, Any]
     test: tuple[Any, Any]
     prior: "NDArray[Any] | None"
+    # The most frequent class of the training rows, and how often it is wrong of those that test.
+    baseline: tuple[str, float]
 
 
 def _vote(
@@ -146,7 +158,10 @@ def _vote(
     if prior != options.PRIOR:
         weights = logistic(VoteStatistics.from_votes(*votes_and_labels(X, y), keep_rows=True))
     certify, test = (votes_and_labels(*part) for part in parts[1:])
-    return _Ballots(len(classes), len(voters), len(y), certify, test, weights)
+    labels, counts = np.unique(y, return_counts=True)
+    usual = labels[counts.argmax()]
+    baseline = (str(usual), float(np.mean(parts[2][1] != usual)))
+    return _Ballots(len(classes), len(voters), len(y), certify, test, weights, baseline)
 
 
 def _certify_all(
@@ -188,6 +203,8 @@ def _certify_all(
                 certificates[name] = certify(vote.statistics_, weights=vote.weights_, bound=bound)
             risks[name] = 1.0 - vote.score(*ballots.test)
             advance()
+    smallest_first = sorted(certificates, key=lambda name: certificates[name].risk_bound)
+    usual, risk = ballots.baseline
     return {
         "n_voters": ballots.n_voters,
         "training_examples": ballots.n_training,
@@ -195,8 +212,9 @@ def _certify_all(
         "test_examples": len(ballots.test[1]),
         "delta": delta,
         "delta_each": own,
-        "certificates": certificates,
-        "test_risks": risks,
+        "certificates": {name: certificates[name] for name in smallest_first},
+        "test_risks": {name: risks[name] for name in smallest_first},
+        "baseline": {"name": f"always {usual}", "test_risk": risk},
     }
 
 
@@ -218,13 +236,28 @@ def _binary_learners() -> dict[str, Any]:
     return learners
 
 
+def _rows(result: dict[str, Any]) -> Iterator[tuple[str, float, str, "Certificate | None"]]:
+    """Yield the name, test risk, kind and certificate of each row, the smallest one first.
+
+    The last is the baseline, of which nothing is certified.
+    """
+    for name, certificate in result["certificates"].items():
+        kind = "says nothing" if certificate.vacuous else "certificate"
+        yield name, result["test_risks"][name], kind, certificate
+    yield *result["baseline"].values(), "no certificate", None
+
+
 def _print_result(result: dict[str, Any], files: list[Path], quiet: bool) -> None:
     """Print the table with its warning."""
-    rows = [
-        [name, f"{result['test_risks'][name]:.4f}", format_up(certificate.risk_bound)]
-        for name, certificate in result["certificates"].items()
-    ]
-    print_table(["learner", "test risk", "certificate"], rows)
+    rows = []
+    for name, risk, kind, certificate in _rows(result):
+        claim = ["", kind, ""]
+        if certificate is not None:
+            claim = [format_up(certificate.risk_bound), kind, certificate.bound]
+        rows.append([name, f"{risk:.4f}", *claim])
+    print_table(["learner", "test risk", "certificate", "kind", "by the bound"], rows)
+    for text in result["findings"]:
+        say(f"found, and throws doubt on each claim: {text}", style="bold red")
     if quiet:
         return
     say(
@@ -256,10 +289,14 @@ def _write(result: dict[str, Any], folder: Path) -> list[Path]:
     def write_csv(path: Path) -> None:
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow(["learner", "test_risk", "certificate", "delta"])
-            for name, certificate in result["certificates"].items():
-                bound = format_up(certificate.risk_bound, 6)
-                writer.writerow([name, result["test_risks"][name], bound, certificate.delta])
+            writer.writerow(["learner", "test_risk", "certificate", "delta", "kind", "bound"])
+            for name, risk, kind, certificate in _rows(result):
+                if certificate is None:
+                    writer.writerow([name, risk, "", "", kind, ""])
+                else:
+                    number = format_up(certificate.risk_bound, 6)
+                    row = [name, risk, number, certificate.delta, kind, certificate.bound]
+                    writer.writerow(row)
 
     def write_plot(path: Path) -> None:
         from matplotlib.figure import Figure
@@ -281,13 +318,16 @@ def _write(result: dict[str, Any], folder: Path) -> list[Path]:
 def _as_json(result: dict[str, Any]) -> dict[str, Any]:
     """Return the comparison as plain objects."""
     plain = dict(result)
-    certificates, risks = plain.pop("certificates"), plain.pop("test_risks")
+    for name in ("certificates", "test_risks", "baseline"):
+        del plain[name]
     votes = {
         name: {
-            "risk_bound": certificate.risk_bound,
-            "test_risk": risks[name],
-            "delta": certificate.delta,
+            "risk_bound": None if certificate is None else certificate.risk_bound,
+            "test_risk": risk,
+            "delta": None if certificate is None else certificate.delta,
+            "kind": kind,
+            "bound": None if certificate is None else certificate.bound,
         }
-        for name, certificate in certificates.items()
+        for name, risk, kind, certificate in _rows(result)
     }
     return {**plain, "votes": votes, "warning": _warning(result)}

@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Columns, names_a_time, names_an_identifier
+from .columns import (
+    Columns,
+    names_a_person,
+    names_a_time,
+    names_an_identifier,
+    rows_per_number,
+)
 
 __all__ = ["IDENTIFIERS", "ORDER", "check_identifiers", "check_order"]
 
@@ -29,10 +35,12 @@ def check_identifiers(columns: Columns, names: Sequence[str]) -> tuple[list[str]
 
     A column of whole numbers or of text, with more than 10 values, is an identifier that repeats
 
-    - if its name ends in id, nr, patient, customer and the like (`names_an_identifier`), and at
-      least a tenth of its rows share their value with another row;
-    - under any other name that is not of a time, if it has more than 60 values, of which nine in
-      ten stand in the same number of rows, two or more, and there are more values than that.
+    - if its name ends in patient, customer, user_id and the like (`names_a_person`), and at least a
+      tenth of its rows share their value with another row;
+    - if its name ends in id or nr (`names_an_identifier`), so many rows are shared, and there are
+      more values than rows of each: a ``region_id`` is a category by its number;
+    - under any other name that is not of a time, if there are more than 60 values and more than
+      rows of each, and nine in ten values stand in the same number of rows, two or more.
     """
     found, cleared = [], []
     for name in names:
@@ -65,26 +73,12 @@ def _rows_per_value(columns: Columns, name: str) -> NDArray[np.intp]:
         if values.all_numbers and np.any(values.numbers != np.rint(values.numbers)):
             return nothing
         return nothing if values.dates else values.counts
-    numbers = column.dropna().to_numpy()
-    if numbers.dtype.kind == "f":
-        # Most numbers that measure show it at once.
-        for some in (numbers[:1000], numbers):
-            if np.any(some != np.rint(some)):
-                return nothing
-    return _counts(numbers)
-
-
-def _counts(whole: NDArray[Any]) -> NDArray[np.intp]:
-    """Return how often each of some whole numbers stands there."""
-    import pandas as pd
-
-    if not len(whole):
-        return np.zeros(0, dtype=np.intp)
-    low, width = whole.min(), float(whole.max()) - float(whole.min())
-    if width < 4 * len(whole) and whole.dtype.kind in "iuf":
-        counts = np.bincount((whole - low).astype(np.intp))
-        return counts[counts > 0]
-    return np.bincount(pd.factorize(whole)[0])
+    # Most numbers that measure show it at once.
+    for some in (column[:1000], column):
+        numbers = some.dropna().to_numpy() if some.hasnans else some.to_numpy()
+        if numbers.dtype.kind == "f" and np.any(numbers != np.rint(numbers)):
+            return nothing
+    return rows_per_number(numbers)
 
 
 def _repeats(name: str, counts: NDArray[np.intp]) -> bool:
@@ -92,12 +86,15 @@ def _repeats(name: str, counts: NDArray[np.intp]) -> bool:
     n, rows = len(counts), int(counts.sum())
     if n <= _FEW:
         return False
-    if names_an_identifier(name):
-        return bool(counts[counts > 1].sum() >= _SHARED * rows)
-    if n <= _MANY or names_a_time(name):
+    shared = bool(counts[counts > 1].sum() >= _SHARED * rows)
+    if names_a_person(name):
+        return shared
+    if n * n <= rows or names_a_time(name):
         return False
+    if names_an_identifier(name):
+        return shared
     usual = int(np.median(counts))
-    return 2 <= usual < n and int(np.count_nonzero(counts == usual)) >= _EVEN * n
+    return n > _MANY and usual > 1 and int(np.count_nonzero(counts == usual)) >= _EVEN * n
 
 
 def check_order(columns: Columns, names: Sequence[str]) -> tuple[list[str], str]:
