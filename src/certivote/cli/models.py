@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -102,7 +102,7 @@ def load_model(path: Path, quiet: bool) -> Any:
                 f"{path} holds a {type(member).__name__}, which has no predict: save a fitted "
                 "classifier, or a list of them, with joblib.dump."
             )
-        if is_regressor(member):
+        if isinstance(member, BaseEstimator) and is_regressor(member):
             raise ValueError(
                 f"{path} holds a {type(member).__name__}, which predicts quantities: certivote "
                 "certifies classifiers."
