@@ -75,7 +75,7 @@ def test_wheel_holds_the_data_files(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     data = {
         *("py.typed", "certificate/certificate.schema.json", "datasets/registry.txt"),
-        "report/report.css",
+        *("report/report.css", "report/page.html.jinja"),
     }
     assert {f"certivote/{name}" for name in data} <= names
     on_disk = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py")}

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .classifiers import CqBoostClassifier as CqBoostClassifier
     from .classifiers import MajorityVoteClassifier as MajorityVoteClassifier
     from .classifiers import MinCqClassifier as MinCqClassifier
+    from .classifiers import certify_model as certify_model
+    from .classifiers import verify_model as verify_model
     from .planning import samples_needed as samples_needed
     from .planning import samples_to_test as samples_to_test
     from .solvers import MinimizeResult as MinimizeResult
@@ -40,10 +42,12 @@ _PLACES = {
     "UnlabelledStatistics": "statistics",
     "VoteStatistics": "statistics",
     "certify": "certificate",
+    "certify_model": "classifiers",
     "format_up": "_utils.formatting",
     "minimize": "solvers",
     "samples_needed": "planning",
     "samples_to_test": "planning",
+    "verify_model": "classifiers",
 }
 __all__ = ["__version__", *_PLACES]
 

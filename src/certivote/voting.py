@@ -6,6 +6,7 @@ in the order of the voters, one after the other: it depends neither on the examp
 voters without weight.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._utils.batches import gen_batches
-from ._utils.validation import check_distributions
+from ._utils.validation import check_distribution, check_distributions
 from .labels import UNKNOWN, coded, codes_of, merge_labels
 
-__all__ = ["TIE", "Ballots", "FixedVotes", "count_vote_errors", "is_row", "winners"]
+__all__ = ["TIE", "Ballots", "FixedVotes", "count_vote_errors", "errs", "is_row", "winners"]
 
 # Vote shares this close to each other are a tie.
 TIE = 1e-12
@@ -150,16 +151,31 @@ class FixedVotes:
         )
 
 
+def errs(votes: NDArray[Any], y: NDArray[Any], weights: ArrayLike) -> NDArray[np.bool_]:
+    """Return on which examples the vote with these weights errs."""
+    q = check_distribution("weights", weights, votes.shape[1])
+    wrong = np.empty(len(votes), dtype=np.bool_)
+    for chunk, ballots in _in_chunks(votes):
+        wrong[chunk] = ballots.predict(q) != y[chunk]
+    return wrong
+
+
 def count_vote_errors(votes: NDArray[Any], y: NDArray[Any], weights: ArrayLike) -> FixedVotes:
     """Count the errors of votes fixed in advance, by their weights of shape (M, n)."""
     rows = check_distributions("fixed_votes", weights, votes.shape[1])
     errors = np.zeros(len(rows), dtype=np.int64)
+    for chunk, ballots in _in_chunks(votes):
+        errors += [np.count_nonzero(ballots.predict(q) != y[chunk]) for q in rows]
+    return FixedVotes(rows, errors)
+
+
+def _in_chunks(votes: NDArray[Any]) -> Iterator[tuple[slice, Ballots]]:
+    """Yield some rows at a time, and the votes there as ballots."""
     known = votes[0, :1]
     for chunk in gen_batches(len(votes), max(1, _CELLS // votes.shape[1])):
         ballots = _encoded(votes[chunk], known)
         known = ballots.labels
-        errors += [np.count_nonzero(ballots.predict(q) != y[chunk]) for q in rows]
-    return FixedVotes(rows, errors)
+        yield chunk, ballots
 
 
 def _encoded(votes: NDArray[Any], known: NDArray[Any]) -> Ballots:

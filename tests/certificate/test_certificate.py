@@ -22,6 +22,8 @@ from certivote.certificate.digests import votes_sha256
 SCHEMA = json.loads(
     (files("certivote.certificate") / "certificate.schema.json").read_text(encoding="utf-8")
 )
+# What only later files of version 2 have.
+LATER = ("neighbours", "class_counts", "checks", "made")
 FIELDS = (*SCHEMA["required"], *SCHEMA["else"]["required"])
 
 
@@ -125,6 +127,12 @@ def test_a_bound_object_brings_its_own_delta():
         certify(VOTES, Y, weights=WEIGHTS, bound=bound, delta=0.01)
 
 
+def test_the_mathematics_of_a_bound_takes_any_delta():
+    for bound in (TandemBound(delta=0.95), get_bound("best", delta=0.99)):
+        certificate = certify(VOTES, Y, weights=WEIGHTS, bound=bound)
+        assert certificate.delta == bound.delta
+
+
 def test_an_explicit_default_delta_is_not_taken_for_a_missing_one():
     # Whoever asks for 95% must not be given 80%.
     with pytest.raises(ValueError, match="delta is"):
@@ -137,6 +145,7 @@ BAD_CALLS = {
     "delta 0": ({"delta": 0.0}, "delta must be"),
     "delta 1": ({"delta": 1.0}, "delta must be"),
     "delta nan": ({"delta": math.nan}, "delta must be"),
+    "a confidence for delta": ({"delta": 0.95}, r"got 0\.95: did you mean 0\.05\?$"),
     "delta text": ({"delta": "0.05"}, "delta must be"),
     "weights length": ({"weights": [0.5, 0.5]}, "weights must have shape"),
     "weights sum": ({"weights": [0.5] * 6}, "weights must sum to 1"),
@@ -284,7 +293,7 @@ def test_a_file_follows_the_schema(tmp_path, name, constant):
         certificate.to_json(tmp_path / "certificate.json")
         written = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
         jsonschema.Draft202012Validator(SCHEMA).validate(written)
-        assert set(written) == set(FIELDS)
+        assert set(written) == {*FIELDS, *LATER}
         assert written["claim"] == certificate.claim
 
 
@@ -379,7 +388,10 @@ def drop(outer, inner):
 IMPOSSIBLE = {
     "format": (change(format="another format"), "format"),
     "version 0": (change(format_version=0), "format_version"),
-    "version 1": (change(format_version=1), "unknown fields: files, findings"),
+    "version 1": (
+        change(format_version=1),
+        "unknown fields: checks, class_counts, files, findings",
+    ),
     "version 3": (change(format_version=3), "format_version"),
     "version true": (change(format_version=True), "format_version"),
     "version text": (change(format_version="1"), "format_version"),
@@ -533,7 +545,8 @@ TAMPERED = {
         "gibbs_risk must be joint_error",
     ),
     "smaller sample": (change(evidence__joint_size=300), "risk_bound|n_samples|joint_size"),
-    "smaller delta": (change(bound_parameters__delta=0.01), "risk_bound"),
+    "smaller delta": (change(bound_parameters__delta=0.01, neighbours=None), "risk_bound"),
+    "delta of the neighbours": (change(bound_parameters__delta=0.01), "neighbours.delta"),
     "other bound": (change(bound="mcallester"), "risk_bound"),
 }
 
@@ -550,7 +563,7 @@ def test_a_larger_claim_than_necessary_is_still_true(fields, tmp_path):
 
 def consistent_forgery(fields, **evidence):
     """Better evidence, and the bound that it would support: the arithmetic holds."""
-    fields = json.loads(json.dumps(fields))
+    fields = json.loads(json.dumps(fields)) | {"neighbours": None, "class_counts": {}}
     fields["evidence"] |= evidence
     bound = get_bound(fields["bound"], **fields["bound_parameters"])
     fields["risk_bound"] = bound.from_evidence(

@@ -122,12 +122,12 @@ def test_sparse_equals_dense(form, voters, data, small):
     vote = small(MajorityVoteClassifier, voters=voters).fit(form(X), y)
     assert np.array_equal(vote.weights_, dense.weights_)
     assert np.array_equal(vote.predict_proba(form(X_new)), dense.predict_proba(X_new))
-    assert vote.certificate_.to_dict() == dense.certificate_.to_dict()
+    assert vote.certificate_ == dense.certificate_
     with warnings.catch_warnings():
         # With so many zeros a few rows may well be the same.
         warnings.simplefilter("ignore")
         certificates = vote.certify(form(X_new), y_new), dense.certify(X_new, y_new)
-    assert certificates[0].to_dict() == certificates[1].to_dict()
+    assert certificates[0] == certificates[1]
 
 
 def test_lists_of_lists(data, small):
@@ -147,5 +147,5 @@ def test_n_jobs_changes_nothing(voters, data, small):
         small(MajorityVoteClassifier, voters=voters, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2)
     )
     assert one.weights_.tobytes() == two.weights_.tobytes()
-    assert one.certificate_.to_dict() == two.certificate_.to_dict()
+    assert one.certificate_ == two.certificate_
     assert np.array_equal(one.predict_proba(X_new), two.predict_proba(X_new))

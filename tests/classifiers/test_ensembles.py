@@ -102,6 +102,11 @@ NAMES = {
 }
 
 
+# That members taken apart vote otherwise than their ensemble is tested in test_model.py.
+APART = pytest.mark.filterwarnings("ignore:The vote of its members")
+
+
+@APART
 @pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
 @pytest.mark.parametrize(("ensemble", "members"), ENSEMBLES.values(), ids=ENSEMBLES)
 def test_frozen_ensemble_votes_as_its_members(ensemble, members, names, three):
@@ -123,6 +128,7 @@ def test_frozen_ensemble_votes_as_its_members(ensemble, members, names, three):
     vote.certificate_.verify(statistics=VoteStatistics.from_votes(on_b, names[y]))
 
 
+@APART
 @pytest.mark.parametrize("names", [np.array([-1, 1]), np.array([1, 2]), np.array(["n", "p"])])
 def test_members_of_stacking_that_its_owner_fitted_predict_labels(names, data):
     X, y, X_new, y_new = data
@@ -136,6 +142,7 @@ def test_members_of_stacking_that_its_owner_fitted_predict_labels(names, data):
     assert np.array_equal(names[vote.voters_.votes(X_new, names).codes], by_hand)
 
 
+@APART
 @pytest.mark.parametrize(
     "wrap", [FrozenEstimator, lambda tree: make_pipeline(FrozenEstimator(tree))]
 )
@@ -172,6 +179,7 @@ def test_search_and_forest_inside_are_trained_on_part_a_only(data):
         assert vote.certificate_.n_samples == 100
 
 
+@APART
 @pytest.mark.parametrize(("ensemble", "members"), ENSEMBLES.values(), ids=ENSEMBLES)
 def test_votes_of_ensembles_can_be_pickled(ensemble, members, three):
     X_a, y_a, X, y, X_new, _ = three

@@ -100,7 +100,7 @@ def test_same_seed_same_bits(kind, data, small):
     X, y, X_new, _ = data
     first, again, other = (small(kind, random_state=seed).fit(X, y) for seed in (5, 5, 6))
     assert first.weights_.tobytes() == again.weights_.tobytes()
-    assert first.certificate_.to_dict() == again.certificate_.to_dict()
+    assert first.certificate_ == again.certificate_
     assert first.predict_proba(X_new).tobytes() == again.predict_proba(X_new).tobytes()
     assert first.certificate_.statistics_sha256 != other.certificate_.statistics_sha256
 
@@ -121,7 +121,7 @@ def test_recorded_seed_gives_the_vote_again(voters, data):
     seed = vote.certificate_.provenance["seed"]
     assert isinstance(seed, int)
     again = clone(vote).set_params(random_state=seed).fit(X, y)
-    assert again.certificate_.to_dict() == vote.certificate_.to_dict()
+    assert again.certificate_ == vote.certificate_
     assert np.array_equal(again.predict_proba(X_new), vote.predict_proba(X_new))
 
 

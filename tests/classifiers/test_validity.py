@@ -29,6 +29,7 @@ def seeded(estimator, seed):
     return clone(estimator).set_params(**dict.fromkeys(names, seed))
 
 
+@pytest.mark.filterwarnings("ignore:The vote of its members")
 @pytest.mark.parametrize("bagged", BAGGED.values(), ids=BAGGED)
 @pytest.mark.parametrize("seed", range(3))
 def test_voters_certified_on_their_training_rows_warn(bagged, seed):
@@ -41,6 +42,7 @@ def test_voters_certified_on_their_training_rows_warn(bagged, seed):
     assert vote.certificate_.n_samples == 200
 
 
+@pytest.mark.filterwarnings("ignore:The vote of its members")
 @pytest.mark.parametrize("seed", range(5))
 def test_no_leak_is_seen_where_there_is_none(seed):
     X, y = make_classification(300, flip_y=0.1, random_state=seed)

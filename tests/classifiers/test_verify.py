@@ -202,7 +202,7 @@ def test_another_prior_is_found(vote, data):
     honest = vote.certificate_
     bound = get_bound(honest.bound, **honest.bound_parameters)
     free = bound.from_evidence(honest.evidence, honest.weights, honest.weights)
-    claim = {"prior": honest.weights, "kl": 0.0, "risk_bound": free}
+    claim = {"prior": honest.weights, "kl": 0.0, "risk_bound": free, "neighbours": None}
     with pytest.raises(CertificateError, match="must say where the prior came from"):
         replace(honest, **claim)
     origin = {**honest.provenance, "prior": "given by the user"}
@@ -243,6 +243,7 @@ def test_a_prior_that_a_model_only_claims_is_found(prior, data):
         kl=0.0,
         risk_bound=free,
         provenance=dict(vote._provenance),
+        neighbours=None,
     )
     assert free < honest.risk_bound
     with pytest.raises(CertificateError, match="prior of the certificate"):

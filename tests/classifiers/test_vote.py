@@ -148,7 +148,7 @@ def test_table_of_predictions(table_vote):
     rng = np.random.default_rng(1)
     y = rng.choice(list("abcd"), size=300)
     table = np.where(rng.random((300, 5)) < 0.3, rng.choice(list("abcd"), (300, 5)), y[:, None])
-    certificate = table_vote.certify(table, y)
+    certificate = table_vote.certify(table, y, bound="lacasse")
     certificate.verify(statistics=VoteStatistics.from_votes(table, y))
     assert table_vote.certificate_.provenance["voters_from"].startswith("frozen")
     with pytest.raises(ValueError, match="5 features"):
@@ -165,7 +165,7 @@ def test_a_label_that_is_no_class_has_its_say(table_vote):
     assert vote.predict(rows).tolist() == ["?", "?", "?"]
     table = np.array(rows * 10)
     y = np.array(["c", "a", "b"] * 10)
-    certificate = vote.certify(table, y)
+    certificate = vote.certify(table, y, bound="lacasse")
     losses = (table != y[:, None]).astype(int)
     assert certificate.gibbs_risk == pytest.approx((losses @ vote.weights_).mean())
     certificate.verify(statistics=VoteStatistics.from_losses(losses))

@@ -16,7 +16,9 @@ import pytest
 
 from certivote import Certificate, CertificateError, VoteStatistics, certify, minimize
 from certivote.bounds import Bound, MomentBound, get_bound, list_bounds
+from certivote.divergences import kl_divergence
 from certivote.report import report, write_report
+from certivote.statistics import OutOfBagStatistics
 
 VOID = {"meta", "input", "br", "hr", "img", "link"}
 NASTY = """<script>alert("1")</script>'&amp;</pre></style>--><img src=x onerror='x'>"""
@@ -203,7 +205,9 @@ def test_every_figure_is_the_certificates(name):
         *(f"bound_parameters.{key}" for key in fields["bound_parameters"]),
         *(f"evidence.{key}" for key in fields["evidence"] if not key.endswith("_size")),
     }
-    assert len(page.all("svg")) == 1 + isinstance(bound, MomentBound)
+    judged = bound.winner(made.evidence) or bound
+    learned = not np.allclose(made.weights, 1 / 6)
+    assert len(page.all("svg")) == learned + isinstance(judged, MomentBound)
 
     first = page.all("p", **{"class": "formula"})[0]
     assert first["text"] == bound.formula.replace("_", "")
@@ -270,7 +274,7 @@ def test_findings_stand_beside_the_claim(certificate, page):
     assert box["inside"][-1] == "header"
     items = [e["text"] for e in doubtful.all("li") if "header" in e["inside"]]
     assert items == list(found)
-    assert "the claim may be false" in box["text"]
+    assert "the claim may be false" in " ".join(box["text"].split())
     tags = [element["tag"] for element in doubtful.elements]
     assert tags.index("h1") < doubtful.elements.index(box) < tags.index("h2")
 
@@ -293,10 +297,37 @@ def test_the_certificate_in_a_page_has_no_digests_of_files(certificate):
 
 
 def test_every_assumption_can_be_ticked_off(certificate, page):
-    assert [label["text"] for label in page.all("label")] == list(certificate.assumptions)
+    labels = [label["text"] for label in page.all("label")]
+    assert sorted(labels) == sorted(certificate.assumptions)
     boxes = page.all("input", type="checkbox")
     assert len(boxes) == len(certificate.assumptions)
     assert not any("checked" in box["attributes"] for box in boxes)
+
+
+LOOKS = {"look": 2, "delta_of_all_looks": 0.006}
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+@pytest.mark.parametrize("looks", [{}, LOOKS], ids=["one", "a sequence"])
+def test_the_three_that_matter_come_first_and_the_others_are_folded(certificate, looks):
+    """Drawn alike, fixed without them, and the only one: in the order of the assumptions."""
+    origin = {**certificate.provenance, **looks}
+    page = Page(report(dataclasses.replace(certificate, provenance=origin)))
+    folded = [label["text"] for label in page.all("label") if "details" in label["inside"]]
+    shown = [label["text"] for label in page.all("label") if "details" not in label["inside"]]
+    assert len(shown) == 3
+    assert "drawn independently" in shown[0]
+    assert "fixed without looking" in shown[1]
+    assert ("number 2 of the certificates" if looks else "the only certificate") in shown[2]
+    assert f"{len(folded)} more assumptions" in [e["text"] for e in page.all("summary")]
+
+
+def test_an_assumption_of_other_statistics_takes_its_place():
+    losses = np.random.default_rng(0).random((300, 8)) < 0.2
+    in_bag = np.random.default_rng(1).random((300, 8)) < 0.5
+    made = certify(OutOfBagStatistics.from_losses(losses, in_bag), bound="tandem")
+    labels = Page(report(made)).all("label")
+    assert labels[1]["text"].startswith("Each voter was trained on a part")
 
 
 @pytest.mark.usefixtures("no_matplotlib")
@@ -314,17 +345,20 @@ def test_sizes_are_shown_where_they_differ_from_the_number_of_examples():
 
 
 def test_nothing_that_others_wrote_becomes_markup(odd):
-    page = Page(report(odd, details={NASTY: NASTY, "data": NASTY, "model": NASTY}))
+    column = dict.fromkeys(("name", "kind", "missing", "note"), NASTY)
+    table = {"rows": 3, "columns": [column], "classes": {NASTY: NASTY}}
+    details = {NASTY: NASTY, "data": NASTY, "model": NASTY}
+    page = Page(report(odd, details=details, table=table))
     assert not page.all("script") + page.all("img")
     assert not any(name.startswith("on") for e in page.elements for name in e["attributes"])
     fields = json.loads(odd.to_json())
     found = check_fields(page, fields)
     assert {"bound", "certivote_version", "provenance.data", f"evidence.{NASTY}"} <= found
     assert {"bound_parameters.constant", "bound_parameters.parts"} <= found
-    assert page.all("label")[-1]["text"] == odd.assumptions[-1]
     assert [dd["text"] for dd in page.all("dd")][:3] == [NASTY] * 3
     assert NASTY in page.one("p", **{"class": "formula"})["text"]
     assert len(page.all("style")) == 1
+    assert page.all("th", scope="row")[0]["text"] == NASTY
 
 
 @pytest.mark.usefixtures("no_matplotlib")
@@ -351,6 +385,78 @@ def test_a_name_that_is_no_unicode_is_spelled_out(certificate):
     assert r"caf\udce9.csv" in page.encode("utf-8").decode("utf-8")
 
 
+@pytest.mark.usefixtures("no_matplotlib")
+def test_a_name_cannot_turn_the_writing_around(certificate):
+    turned = dataclasses.replace(certificate, findings=("\u202eevil\x7f",))
+    page = Page(report(turned))
+    assert page.one("div", **{"class": "findings"})["text"].strip().endswith(r"\u202eevil\x7f")
+    embedded = page.one(None, id="certificate")["text"]
+    assert Certificate.from_dict(json.loads(embedded)) == turned
+
+
+# --- how a table was read ---
+
+
+def column(name, kind="number", missing=0, note=""):
+    return {"name": name, "kind": kind, "missing": missing, "note": note}
+
+
+TABLE = {
+    "rows": 12345,
+    "classes": {"no": 12000, "yes": 345},
+    "columns": [
+        column("age", missing=7),
+        column("city", "category", note="14 categories"),
+        column("left", "target"),
+    ],
+}
+
+
+def cells(page):
+    """The lines of the table of columns."""
+    start = page.elements.index(page.one("details", **{"class": "columns"}))
+    end = page.elements.index(page.one("table", **{"class": "figures"}))
+    found = [e for e in page.elements[start:end] if e["tag"] in ("th", "td")]
+    texts = [" ".join(e["text"].split()) for e in found]
+    return [tuple(texts[k : k + 3]) for k in range(3, len(texts), 3)]
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+def test_a_table_is_shown_as_it_was_read(certificate):
+    assert "How your table was read" not in report(certificate)
+    page = Page(report(certificate, table=TABLE))
+    assert cells(page) == [
+        *(("age", "number", "7"), ("city", "category 14 categories", "0"), ("left", "target", "0")),
+    ]
+    said = [" ".join(p["text"].split()) for p in page.all("p")]
+    assert "12,345 rows, 3 columns: 1 number, 1 category, 1 target." in said
+    assert "open" in page.one("details", **{"class": "columns"})["attributes"]
+    lines = [" ".join(li["text"].split()) for li in page.all("li")]
+    assert {"no 12000", "yes 345"} <= set(lines)
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+def test_of_many_columns_those_that_are_unusual_are_shown(certificate):
+    plain = [column(f"x{j}") for j in range(79)]
+    odd = [column("when", "date"), column("gaps", missing=3), column("id", "dropped", note="ids")]
+    table = {**TABLE, "columns": [*plain[:50], *odd, *plain[50:]]}
+    page = Page(report(certificate, table=table))
+    shown = [name for name, *_ in cells(page)]
+    assert shown == [*(f"x{j}" for j in range(27)), "when", "gaps", "id"]
+    assert "and 52 more numbers" in [p["text"] for p in page.all("p")]
+    assert "open" not in page.one("details", **{"class": "columns"})["attributes"]
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+@pytest.mark.parametrize("missing", ["rows", "classes", "columns", "name", "note"])
+def test_a_table_that_lacks_something_is_refused(certificate, missing):
+    table = {name: value for name, value in TABLE.items() if name != missing}
+    if "columns" in table:
+        table["columns"] = [{k: v for k, v in column("x").items() if k != missing}]
+    with pytest.raises(ValueError, match=f"table must have rows, classes and columns.*{missing!r}"):
+        report(certificate, table=table)
+
+
 # --- plots ---
 
 
@@ -367,9 +473,31 @@ def test_plots_are_drawn_and_described(certificate, result, page):
 
 
 def test_a_certificate_without_a_plane_has_no_plane(odd):
-    page = Page(report(odd))
-    assert len(page.all("svg")) == 1
-    assert "weights" in page.one("svg")["attributes"]["aria-label"]
+    assert not Page(report(odd)).all("figure")
+    weights = np.arange(1, 7) / 21
+    page = Page(
+        report(dataclasses.replace(odd, weights=weights, kl=kl_divergence(weights, odd.prior)))
+    )
+    assert "weights" in page.one("svg", role="img")["attributes"]["aria-label"]
+
+
+def test_equal_weights_and_a_descent_that_led_nowhere_are_not_drawn(monkeypatch):
+    """In the default case, where a test of equal weights wins, nothing is left to plot."""
+    bound = get_bound("best")
+    statistics = bound.count(VOTES, Y, None)
+    result = minimize(bound, statistics)
+    certificate = certify(statistics, weights=result.weights, bound=bound)
+    assert certificate.evidence["winner"] == "heldout"
+    result = dataclasses.replace(result, history=[0.5, 0.4, 0.3])
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = report(certificate, optimisation=result)
+    assert "<figcaption>" not in page
+    assert "matplotlib" not in page
+
+
+def test_a_descent_of_one_step_is_not_drawn(certificate, result):
+    page = Page(report(certificate, optimisation=dataclasses.replace(result, history=[0.5])))
+    assert len(page.all("figcaption")) == 2
 
 
 def test_ids_are_unique_and_references_lead_somewhere(text, page):
@@ -534,11 +662,7 @@ def test_the_winner_of_several_has_its_formula():
     assert "Clopper" in page or winner != "heldout"
 
 
-def test_the_descent_is_not_taken_for_the_test_that_won():
-    bound = get_bound("best")
-    statistics = bound.count(VOTES, Y, None)
-    result = minimize(bound, statistics)
-    certificate = certify(statistics, weights=result.weights, bound=bound)
-    assert certificate.evidence["winner"] == "heldout"
-    caption = Page(report(certificate, optimisation=result)).all("figcaption")[-1]["text"]
-    assert "fixed in advance was smaller" in caption
+def test_without_jinja2_the_error_says_what_to_install(certificate, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r"needs jinja2: pip install 'certivote\[plot\]'"):
+        report(certificate)

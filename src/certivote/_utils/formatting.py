@@ -46,6 +46,12 @@ def format_up(value: float, digits: int = 4) -> str:
     return f"{Decimal(float(value)).quantize(step, rounding=ROUND_CEILING):f}"
 
 
+def format_down(value: float, digits: int = 4) -> str:
+    """Return a lower limit as text, rounded down at its last digit."""
+    step = Decimal(1).scaleb(-digits)
+    return f"{Decimal(float(value)).quantize(step, rounding=ROUND_FLOOR):f}"
+
+
 def format_confidence(delta: float) -> str:
     """Return ``1 − delta`` as text in percent, rounded down."""
     with localcontext() as context:

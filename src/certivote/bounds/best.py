@@ -11,7 +11,7 @@ from .._utils.validation import check_number
 from ..statistics import Statistics
 from .base import Bound, ConstantBound
 from .evidence import CONSTANT, DELTA, Figure, Setting
-from .registry import bound_at
+from .registry import bound_with
 
 __all__ = ["BestBound"]
 
@@ -126,7 +126,9 @@ class BestBound(ConstantBound):
         if self._built is None or self._built[0] != key:
             self._check_shares(pairs)
             members = {
-                name: bound_at(name, float(self.delta) * float(share), self.constant)
+                name: bound_with(
+                    name, delta=float(self.delta) * float(share), constant=self.constant
+                )
                 for name, share in pairs
             }
             self._built = (key, members)

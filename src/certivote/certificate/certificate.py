@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from html import escape
@@ -18,9 +18,11 @@ from ..bounds import Bound, get_bound
 from ..divergences import kl_divergence
 from ..labels import as_votes
 from ..statistics import Statistics, UnlabelledStatistics, is_statistics, join_unlabelled
+from ..voting import errs
 from .checking import check_fields
 from .digests import votes_sha256
 from .errors import CertificateError
+from .neighbours import SAMPLE, Neighbours, Outcome, class_called, count_classes
 from .provenance import assumptions_of, facts_of, subject_of
 from .reading import FORMAT, FORMAT_VERSION, check_format, load_json, of_its_time, renewed
 
@@ -40,7 +42,7 @@ class Certificate:
 
     Make one with `certify`. What could not be read back from a file is refused with
     `CertificateError`: there is no such certificate, in memory either. Two certificates are equal
-    if they would be written alike.
+    if they would be written alike, but for the date and the versions of libraries.
 
     Attributes
     ----------
@@ -71,6 +73,16 @@ class Certificate:
         What was found that throws doubt on the claim, in sentences.
     files : dict of str to str
         The SHA-256 of the files that were written with it, by their names.
+    neighbours : Neighbours or None
+        What was observed, and what a baseline does on the same examples; None where the errors of
+        the vote were not counted.
+    class_counts : dict of str to int
+        How many certification examples are of each class; empty where the labels are not known.
+    checks : dict of str to str
+        What was looked for and not found, by its topic, in sentences.
+    made : dict of str to str
+        The date, and the versions of Python and of the libraries. Two certificates may be equal
+        that differ in it.
     """
 
     risk_bound: float
@@ -88,6 +100,10 @@ class Certificate:
     certivote_version: str = field(default=__version__)
     findings: tuple[str, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
+    neighbours: Neighbours | None = None
+    class_counts: dict[str, int] = field(default_factory=dict)
+    checks: dict[str, str] = field(default_factory=dict)
+    made: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what could not be read back, and keep copies of what can be changed."""
@@ -108,10 +124,11 @@ class Certificate:
         Certificate.__init__(self, **renewed(state, 2 if "findings" in state else 1))
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both would be written alike."""
+        """Tell whether both would be written alike, at whatever time."""
         if not isinstance(other, Certificate):
             return NotImplemented
-        return self.to_dict() == other.to_dict()
+        mine, theirs = ({**one.to_dict(), "made": None} for one in (self, other))
+        return mine == theirs
 
     def __hash__(self) -> int:
         """Return a number that equal certificates share."""
@@ -177,6 +194,7 @@ class Certificate:
             *([f"  {_VACUOUS}"] if self.vacuous else []),
             *([_DOUBT] if self.findings else []),
             *(f"  - {printable(text)}" for text in self.findings),
+            *(f"  {printable(text)}" for text in self._neighbours_in_words()),
             *(f"  {name:13} {printable(value)}" for name, value in self._summary()),
             "It assumes:",
             *(f"  - {text}" for text in self.assumptions),
@@ -208,9 +226,13 @@ class Certificate:
             f'<p style="font-size: 1.1em"><strong>{escape(self.claim)}</strong></p>'
             + (f"<p><strong>{_VACUOUS}</strong></p>" if self.vacuous else "")
             + (f"<strong>{_DOUBT}<ul>{findings}</ul></strong>" if self.findings else "")
+            + "".join(f"<p>{escape(text)}</p>" for text in self._neighbours_in_words())
             + f'<table style="border: 0; color: inherit; font-size: inherit">{rows}</table>'
             f"<details><summary>It assumes</summary><ul>{assumptions}</ul></details></div>"
         )
+
+    def _neighbours_in_words(self) -> tuple[str, ...]:
+        return () if self.neighbours is None else self.neighbours.sentences
 
     def _summary(self) -> list[tuple[str, str]]:
         """Return the figures behind the claim, each with its name."""
@@ -257,6 +279,10 @@ class Certificate:
             "assumptions": list(self.assumptions),
             "findings": list(self.findings),
             "files": dict(self.files),
+            "neighbours": None if self.neighbours is None else self.neighbours.to_dict(),
+            "class_counts": dict(self.class_counts),
+            "checks": dict(self.checks),
+            "made": dict(self.made),
         }
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -365,6 +391,7 @@ class Certificate:
             votes, y = as_votes(votes, y)
             if self.votes_sha256 not in (None, votes_sha256(votes, y)):
                 raise CertificateError("the votes and labels are not those that were certified.")
+            self.verify_outcome(Outcome(y, errs(votes, y, self.weights)))
             statistics = self.bound_object.count(votes, y, self.prior)
             claimed = self.provenance.get("class")
             if claimed is not None and (str(y[0]) != claimed or np.any(y != y[0])):
@@ -378,6 +405,51 @@ class Certificate:
             if not is_statistics(statistics):
                 raise ValueError(f"statistics must be Statistics, got {statistics!r}.")
             self._verify_statistics(statistics)
+
+    def verify_outcome(self, outcome: Outcome) -> None:
+        """Count the classes and the neighbours again, and raise if they are not those claimed.
+
+        The class of the baseline is that of the certificate, if the outcome has none.
+
+        Parameters
+        ----------
+        outcome : Outcome
+            The true labels, and on which of the certification examples the vote errs.
+        """
+        counts = count_classes(outcome.y)
+        if self.class_counts and self.class_counts != counts:
+            raise CertificateError(
+                f"class_counts are claimed to be {self.class_counts!r}, but are {counts!r}."
+            )
+        claimed = self.neighbours
+        if claimed is None:
+            return
+        if outcome.baseline is None and claimed.baseline_from != SAMPLE:
+            baseline = class_called(claimed.baseline, outcome.y)
+            outcome = outcome._replace(baseline=(baseline, claimed.baseline_from))
+        found = Neighbours.count(outcome, claimed.delta, claimed.fixed)
+        if found != claimed:
+            raise CertificateError(f"neighbours are claimed to be {claimed!r}, but are {found!r}.")
+
+    def verify_checks(self, checks: Mapping[str, str], findings: Sequence[str]) -> None:
+        """Raise if the certificate says something else of what was looked for than is found now.
+
+        Parameters
+        ----------
+        checks : mapping of str to str
+            What was looked for again, and not found, by its topic.
+        findings : sequence of str
+            What was found.
+        """
+        for finding in findings:
+            if finding not in self.findings:
+                raise CertificateError(f"the certificate leaves out a finding: {finding}")
+        for topic in set(checks) & set(self.checks):
+            if checks[topic] != self.checks[topic]:
+                raise CertificateError(
+                    f"the check of {topic} is claimed to say {self.checks[topic]!r}, but says "
+                    f"{checks[topic]!r}."
+                )
 
     def _require(self, name: str, claimed: Any, computed: Any, tolerance: float) -> None:
         if isinstance(computed, str):
@@ -418,9 +490,7 @@ class Certificate:
             if not (figure.or_fewer and self.evidence[name] > value):
                 self._require(name, self.evidence[name], value, _MOMENT_TOLERANCE)
         self._require_bound(bound.from_evidence(computed, *vote))
-        for finding in statistics.findings:
-            if finding not in self.findings:
-                raise CertificateError(f"the certificate leaves out a finding: {finding}")
+        self.verify_checks({}, statistics.findings)
 
 
 _FIELDS = frozenset(

@@ -18,8 +18,11 @@ from ..statistics import (
     is_statistics,
     join_unlabelled,
 )
+from ..voting import errs
 from .certificate import Certificate
 from .digests import votes_sha256
+from .making import made_now
+from .neighbours import Neighbours, Outcome, count_classes
 from .provenance import PRIOR_GIVEN
 
 __all__ = ["certify", "issue"]
@@ -130,7 +133,11 @@ def certify(
     if weights is None:
         found = minimize(chosen, statistics, prior, solver=solver, random_state=random_state)
         weights = found.weights
-    return issue(chosen, statistics, weights, prior, votes_sha256=digest)
+    outcome = None
+    if labelled:
+        table, labels = labelled
+        outcome = Outcome(labels, errs(table, labels, weights))
+    return issue(chosen, statistics, weights, prior, outcome=outcome, votes_sha256=digest)
 
 
 def issue(
@@ -141,12 +148,17 @@ def issue(
     *,
     provenance: Mapping[str, Any] | None = None,
     findings: Sequence[str] = (),
+    checks: Mapping[str, str] | None = None,
+    outcome: Outcome | None = None,
     votes_sha256: str | None = None,
+    libraries: Sequence[str] = (),
 ) -> Certificate:
     """Return the certificate of weights by a bound, from what a sample says.
 
     The provenance, where None is given, says no more than that a prior was given by the user. What
-    the statistics know of the sample, and what they found, is added.
+    the statistics know of the sample, and what they found, is added; the neighbours are counted
+    from the outcome, which is that of these weights. `libraries` are those of the voters, if they
+    are others than scikit-learn.
     """
     check_registered(bound)
     chosen, n = bound.settled(statistics.offers), statistics.n_voters
@@ -169,6 +181,10 @@ def issue(
         votes_sha256=votes_sha256,
         provenance={**provenance, **statistics.facts()},
         findings=tuple(dict.fromkeys([*findings, *statistics.findings])),
+        neighbours=outcome and Neighbours.count(outcome, float(chosen.delta), np.array_equal(q, p)),
+        class_counts=count_classes(outcome.y) if outcome else {},
+        checks=dict(checks or {}),
+        made=made_now(*libraries),
     )
     certificate.verify()  # what its own evidence does not support is not handed out
     return certificate

@@ -12,10 +12,15 @@ from .._utils.validation import check_count, check_distribution, check_number, c
 from ..bounds import Bound, get_bound, list_bounds
 from ..statistics import kind_of
 from .errors import CertificateError, CertificateFormatError
-from .provenance import NEW_DATA, check_looks, check_provenance, check_sha256
+from .neighbours import PART_A, Neighbours
+from .provenance import NEW_DATA, SPLIT, check_looks, check_provenance, check_sha256
 
 __all__ = ["check_fields", "is_uniform", "plain"]
 
+_OBJECTS = (
+    *("bound_parameters", "evidence", "provenance"),
+    *("files", "class_counts", "checks", "made"),
+)
 # A prior whose numbers differ by no more than this, relatively, is uniform.
 _UNIFORM = 1e-12
 
@@ -25,7 +30,16 @@ def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
     Numbers are Python's own, so that a file gives them back; arrays and dictionaries are copies.
     """
-    for name in ("bound_parameters", "evidence", "provenance", "files"):
+    objects = (
+        "bound_parameters",
+        "evidence",
+        "provenance",
+        "files",
+        "class_counts",
+        "checks",
+        "made",
+    )
+    for name in objects:
         if not isinstance(fields[name], Mapping):
             raise CertificateError(f"{name} must be an object, got {fields[name]!r}.")
     for name in ("certivote_version", "bound"):
@@ -69,7 +83,68 @@ def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
             name: check_sha256(f"the digest of {name!r} in files", digest)
             for name, digest in plain("files", fields["files"]).items()
         },
+        "neighbours": _check_neighbours(fields, float(bound.delta), weights, prior),
+        "class_counts": _check_class_counts(fields["class_counts"], n_samples),
+        "checks": _texts("checks", fields["checks"]),
+        "made": _texts("made", fields["made"]),
     }
+
+
+def _texts(name: str, value: Any) -> dict[str, str]:
+    texts = plain(name, value)
+    for topic, text in texts.items():
+        if not isinstance(text, str):
+            raise CertificateError(f"{name}.{topic} must be a text, got {text!r}.")
+    return dict(texts)
+
+
+def _check_class_counts(counts: Any, n_samples: int) -> dict[str, int]:
+    """Return how many examples are of each class: all of them, or nothing is known."""
+    checked = {
+        name: check_count(f"class_counts.{name}", n) for name, n in plain("", counts).items()
+    }
+    if checked and sum(checked.values()) != n_samples:
+        raise CertificateError(
+            f"class_counts must sum to n_samples = {n_samples}, got {sum(checked.values())}."
+        )
+    return checked
+
+
+def _check_neighbours(
+    fields: Mapping[str, Any],
+    delta: float,
+    weights: NDArray[np.float64],
+    prior: NDArray[np.float64],
+) -> Neighbours | None:
+    """Return the neighbours of a certificate, which are of its own sample and vote."""
+    given = fields["neighbours"]
+    if given is None:
+        return None
+    if not isinstance(given, Neighbours):
+        if not isinstance(given, Mapping):
+            raise CertificateError(f"neighbours must be an object or null, got {given!r}.")
+        given = Neighbours.from_dict(plain("neighbours", given))
+    counts, evidence = fields["class_counts"], fields["evidence"]
+    fixed = bool(np.array_equal(weights, prior))
+    expected = {"n_samples": fields["n_samples"], "delta": delta, "fixed": fixed}
+    if counts:
+        others = fields["n_samples"] - counts.get(given.baseline, 0)
+        expected["baseline_errors"] = others
+    for name, value in expected.items():
+        if getattr(given, name) != value:
+            raise CertificateError(
+                f"neighbours.{name} must be {value!r}, as the rest of the certificate says, got "
+                f"{getattr(given, name)!r}."
+            )
+    origin = fields["provenance"].get("voters_from")
+    if given.baseline_from == PART_A and origin not in (SPLIT, NEW_DATA):
+        raise CertificateError("neighbours.baseline_from must not be part A, where there is none.")
+    if given.errors > evidence.get("vote_errors", given.errors):
+        raise CertificateError(
+            f"neighbours.errors must be at most the errors of the evidence, "
+            f"{evidence['vote_errors']!r}, got {given.errors!r}."
+        )
+    return given
 
 
 def _check_bound(name: str, parameters: dict[str, Any]) -> Bound:

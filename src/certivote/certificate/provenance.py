@@ -13,6 +13,7 @@ from ..statistics.base import check_name
 __all__ = [
     "DATA_KEYS",
     "FROZEN",
+    "MODEL",
     "NEW_DATA",
     "PRIOR_GIVEN",
     "PRIOR_LEARNED",
@@ -23,12 +24,14 @@ __all__ = [
     "check_sha256",
     "column_names",
     "facts_of",
+    "main_assumptions",
     "subject_of",
 ]
 
 SPLIT = "part A of a random split"
 FROZEN = "frozen, trained elsewhere"
 NEW_DATA = "a fitted vote, certified on new data"
+MODEL = "a classifier, as it is"
 
 PRIOR_GIVEN = "given by the user"
 PRIOR_LEARNED = "learned on part A"
@@ -93,7 +96,8 @@ def _probability(name: str, value: object) -> float:
 
 
 _KEYS: dict[str, Callable[[str, object], Any]] = {
-    "voters_from": _choice(SPLIT, FROZEN, NEW_DATA),
+    "voters_from": _choice(SPLIT, FROZEN, NEW_DATA, MODEL),
+    "positive": _text,
     "voter_samples": check_count,
     "seed": _seed,
     "certify_size": _size,
@@ -156,6 +160,12 @@ _BY_ORIGIN = {
         _SEARCH,
     ),
     NEW_DATA: (_EXAMPLES,),
+    MODEL: (
+        "The classifier, and whatever prepares its data, was trained and chosen on other data, and "
+        "will be what it is now.",
+        "What it answers on an example does not depend on the examples beside, nor on chance.",
+        _EXAMPLES,
+    ),
 }
 _PRIOR = (
     "The prior was given by the user, who fixed it without looking at the certification examples."
@@ -203,13 +213,11 @@ def assumptions_of(
 
     `weights` is what the bound assumes of them, and the texts are those of a version of the format.
     """
-    look, delta = provenance.get("look"), provenance.get("delta_of_all_looks")
     kind, subject = kind_of(provenance), subject_of(provenance)
     texts: list[str | None] = [_DRAWN, kind.voters_assumption, weights]
-    if look is None:
-        texts += [_NUMBER, _ONLY]
-    else:
-        texts.append((_LOOK_1 if version == 1 else _LOOK).format(look=look, delta=delta))
+    if "look" not in provenance:
+        texts.append(_NUMBER)
+    texts.append(_choice_of_one(provenance, version))
     texts += _BY_ORIGIN.get(str(provenance.get("voters_from")), ())
     if provenance.get("prior") == PRIOR_GIVEN:
         texts.append(_PRIOR)
@@ -223,6 +231,26 @@ def assumptions_of(
     if version == 1:
         texts = [_IN_VERSION_1.get(str(text), text) for text in texts]
     return tuple(text for text in texts if text is not None)
+
+
+def main_assumptions(provenance: Mapping[str, Any]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the three that are most often untrue, each with the topics of the checks on it.
+
+    They are among `assumptions_of`. A check may find that one is untrue, and never that it is true.
+    """
+    return (
+        (_DRAWN, ("duplicates", "order in time", "identifiers")),
+        (kind_of(provenance).voters_assumption, ("training rows", "model")),
+        (_choice_of_one(provenance), ()),
+    )
+
+
+def _choice_of_one(provenance: Mapping[str, Any], version: int = 2) -> str:
+    """Return how this certificate was chosen among all that were made, or looked at."""
+    look, delta = provenance.get("look"), provenance.get("delta_of_all_looks")
+    if look is None:
+        return _ONLY
+    return (_LOOK_1 if version == 1 else _LOOK).format(look=look, delta=delta)
 
 
 def facts_of(provenance: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,10 +277,12 @@ def check_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
     }
     origin = checked.get("voters_from")
     known = set(_KEYS)
-    if origin == NEW_DATA:
-        known = {"voters_from", *DATA_KEYS}
-    elif origin != SPLIT:
-        known -= _OF_A_SPLIT if origin == FROZEN else _OF_A_SPLIT | _OF_A_FIT
+    if origin in (NEW_DATA, MODEL):
+        known = {"voters_from", "positive", *DATA_KEYS}
+    elif origin == SPLIT:
+        known.remove("positive")
+    else:
+        known -= {"positive", *_OF_A_SPLIT, *(_OF_A_FIT if origin != FROZEN else ())}
         if checked.get("prior") == PRIOR_LEARNED:
             known.remove("prior")
     misplaced = sorted(set(checked) - known - set(own))

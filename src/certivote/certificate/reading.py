@@ -17,6 +17,8 @@ FORMAT = "certivote certificate"
 FORMAT_VERSION = 2
 # What certificates of version 1 do not have.
 _SINCE_VERSION_2 = frozenset({"findings", "files"})
+# What only later certificates of version 2 have.
+_MAYBE = frozenset({"neighbours", "class_counts", "checks", "made"})
 # What votes fixed in advance were once called, as a parameter of a bound and in words.
 _ONCE = "candidates"
 
@@ -55,8 +57,8 @@ def check_format(fields: object, known: frozenset[str]) -> int:
             f"format_version must be 1 or {FORMAT_VERSION}, got {version!r}: this certificate "
             "was written by another version of certivote."
         )
-    names = known - _SINCE_VERSION_2 if version == 1 else known
-    missing = sorted(names - set(fields))
+    names = known - _SINCE_VERSION_2 - _MAYBE if version == 1 else known
+    missing = sorted(names - _MAYBE - set(fields))
     if missing:
         raise CertificateFormatError(f"the certificate lacks {', '.join(missing)}.")
     unknown = sorted(set(fields) - names)

@@ -5,6 +5,7 @@ from ._fingerprints import SeenRows
 from .base import CertifiedVote, rebuild_vote
 from .binary import CBBoostClassifier, CqBoostClassifier, MinCqClassifier
 from .majority import MajorityVoteClassifier
+from .model import certify_model, verify_model
 
 __all__ = [
     "CBBoostClassifier",
@@ -13,7 +14,9 @@ __all__ = [
     "MajorityVoteClassifier",
     "MinCqClassifier",
     "SeenRows",
+    "certify_model",
     "rebuild_vote",
+    "verify_model",
 ]
 
 publish(__name__)

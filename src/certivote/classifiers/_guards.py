@@ -1,18 +1,35 @@
-"""Findings: what throws doubt on a certificate, as sentences that it carries.
+"""What is looked for that throws doubt on a certificate: found, or not found, it is said there.
 
-None of them is proof, and without any nothing is proved: that the examples are independent draws,
-and new to the voters, stays an assumption.
+None of the findings is proof, and without any nothing is proved: that the examples are independent
+draws, and new to the voters, stays an assumption.
 """
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..voters import inner_estimator
+from ..voters import inner_estimator, predictions
 from ._fingerprints import is_hardly_chance
 
-__all__ = ["TOO_MANY_TWINS", "copies", "training_rows", "twins", "unknown_labels", "unseen_classes"]
+__all__ = [
+    "DUPLICATES",
+    "MODEL",
+    "TOO_MANY_TWINS",
+    "TRAINING_ROWS",
+    "Examination",
+    "copies",
+    "difference",
+    "remembers_bags",
+    "training_rows",
+    "twins",
+    "unknown_labels",
+    "unseen_classes",
+]
+
+# What a check is about, as a certificate calls it.
+DUPLICATES, TRAINING_ROWS, MODEL = "duplicates", "training rows", "model"
 
 # Twins of training rows above this share of part B are hardly chance where rows are rich.
 TOO_MANY_TWINS = 0.1
@@ -23,27 +40,59 @@ _STANDARD_ERRORS = 5.0
 _FACTOR = 0.5
 
 
-def twins(X: Any, rows_a: NDArray[np.uint64], rows_b: NDArray[np.uint64]) -> list[str]:
+@dataclass
+class Examination:
+    """What was found, as sentences, and what was looked for and not found, by topic."""
+
+    findings: list[str] = field(default_factory=list)
+    checks: dict[str, str] = field(default_factory=dict)
+
+    def look(self, topic: str, found: list[str], cleared: str) -> None:
+        """Note what was found, or else that it was not."""
+        self.findings += found
+        if not found:
+            self.checks[topic] = cleared
+
+
+def twins(look: Examination, X: Any, rows_a: NDArray[Any], rows_b: NDArray[Any]) -> None:
     """Say if many rows of part B are in part A too, and are too rich for that to be chance."""
-    share = float(np.isin(rows_b, rows_a).mean())
-    if share <= TOO_MANY_TWINS or not is_hardly_chance(X, np.concatenate([rows_a, rows_b])):
-        return []
-    return [
-        f"{share:.0%} of the certification examples have a twin among the examples that train the "
-        "voters. If rows were copied (oversampling, several rows of one subject), the certificate "
-        "is not valid."
-    ]
+    shared = int(np.isin(rows_b, rows_a).sum())
+    rows = np.concatenate([rows_a, rows_b])
+    found = []
+    if shared > TOO_MANY_TWINS * len(rows_b) and is_hardly_chance(X, rows):
+        found.append(
+            f"{shared / len(rows_b):.0%} of the certification examples have a twin among the "
+            "examples that train the voters. If rows were copied (oversampling, several rows of "
+            "one subject), the certificate is not valid."
+        )
+    equal = (
+        "None of them is" if shared == 0 else f"{shared} of them {'is' if shared == 1 else 'are'}"
+    )
+    cleared = (
+        f"{len(rows_b)} certification rows were looked for among {len(rows_a)} training rows. "
+    )
+    look.look(TRAINING_ROWS, found, f"{cleared}{equal} there.")
+    if not found:
+        look.checks[DUPLICATES] = _repeats(rows)
 
 
-def copies(X: Any, rows: NDArray[np.uint64]) -> list[str]:
+def copies(look: Examination, X: Any, rows: NDArray[np.uint64]) -> None:
     """Say if rows repeat that are too rich for that to be chance."""
     distinct = np.unique(rows).size
-    if distinct >= _MOSTLY_DISTINCT * rows.size or not is_hardly_chance(X, rows):
-        return []
-    return [
-        f"Rows come several times among the certification examples: {distinct} of {rows.size} are "
-        "different. If they were copied, the certificate is not valid."
-    ]
+    found = []
+    if distinct < _MOSTLY_DISTINCT * rows.size and is_hardly_chance(X, rows):
+        found.append(
+            f"Rows come several times among the certification examples: {distinct} of {rows.size} "
+            "are different. If they were copied, the certificate is not valid."
+        )
+    look.look(DUPLICATES, found, _repeats(rows))
+
+
+def _repeats(rows: NDArray[np.uint64]) -> str:
+    distinct = np.unique(rows).size
+    if distinct == rows.size:
+        return f"All {rows.size} rows are different."
+    return f"{distinct} of {rows.size} rows are different, the others are equal to one of these."
 
 
 def unseen_classes(y_a: NDArray[Any], y_b: NDArray[Any]) -> list[str]:
@@ -65,14 +114,19 @@ def unknown_labels(y: NDArray[Any], unknown: NDArray[np.bool_]) -> list[str]:
     ]
 
 
+def remembers_bags(voters: Any, m: int) -> bool:
+    """Tell whether an ensemble knows which rows each member was trained on, of no more than m."""
+    bags = getattr(inner_estimator(voters), "estimators_samples_", None)
+    return bags is not None and max(int(np.max(bag)) for bag in bags) < m
+
+
 def training_rows(voters: Any, losses: NDArray[np.bool_]) -> list[str]:
     """Say if frozen voters err far less on the rows that were in their bags."""
-    bags = getattr(inner_estimator(voters), "estimators_samples_", None)
-    if bags is None or len(bags) != losses.shape[1]:
+    if not remembers_bags(voters, len(losses)):
         return []
-    m = len(losses)
-    if max(int(np.max(bag)) for bag in bags) >= m:
-        return []  # the bags were drawn from more rows than these
+    bags = inner_estimator(voters).estimators_samples_
+    if len(bags) != losses.shape[1]:
+        return []
     in_bag = np.zeros(losses.shape, dtype=np.bool_)
     for voter, bag in enumerate(bags):
         in_bag[bag, voter] = True
@@ -91,4 +145,24 @@ def training_rows(voters: Any, losses: NDArray[np.bool_]) -> list[str]:
         "The frozen voters seem to have been trained on these very examples: they err on "
         f"{error_inside.mean():.1%} of those in their bags and on {error_outside.mean():.1%} of "
         "the others. A certificate from data that the voters have seen is not valid."
+    ]
+
+
+def difference(model: Any, X: Any, predicted: NDArray[Any]) -> list[str]:
+    """Say on how many examples the vote of its members answers otherwise than a model itself."""
+    name = type(inner_estimator(model)).__name__
+    try:
+        own = predictions(model, X)
+    except Exception as error:  # whatever a model of other people raises
+        return [
+            f"The vote of its members could not be compared with the {name} itself, which raises "
+            f"{type(error).__name__}: {error} The claim is about the vote."
+        ]
+    other = np.count_nonzero(own != predicted)
+    if not other:
+        return []
+    return [
+        f"The vote of its members answers otherwise than the {name} itself on {other} of "
+        f"{len(own)} examples. The claim is about the vote: certify_model certifies the classifier "
+        "as it is."
     ]

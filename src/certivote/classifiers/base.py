@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,15 +26,18 @@ from .._utils.stopwatch import Stopwatch
 from .._utils.validation import check_distribution, check_prior
 from .._version import __version__
 from ..bounds import Bound, bound_at
+from ..bounds.registry import DEFAULT_OF_ONE
 from ..certificate import Certificate, CertificateError
 from ..certificate.certify import issue
+from ..certificate.neighbours import GIVEN, PART_A, Outcome, check_class, most_frequent
 from ..certificate.provenance import DATA_KEYS, FROZEN, NEW_DATA, SPLIT
 from ..labels import UNKNOWN, check_aligned, check_labels, check_targets, codes_of, merge_labels
-from ..statistics import VoteStatistics
+from ..statistics import Statistics, VoteStatistics
 from ..voters import PredictionTable, Voters, fit_voters, frozen_parts, is_frozen
 from ..voting import Ballots
 from . import _guards
 from ._fingerprints import SeenRows, row_fingerprints
+from ._guards import Examination
 from ._split import as_table, plain_number, seed_of, split
 
 __all__ = ["CertifiedVote", "rebuild_vote"]
@@ -43,10 +46,29 @@ __all__ = ["CertifiedVote", "rebuild_vote"]
 _SAME_PRIOR = 1e-9
 
 # What a vote remembers of its fit, besides what users see.
-_STATE = frozenset({"_findings", "_fitted_bound", "_frozen", "_prior", "_provenance", "_seen"})
+_STATE = frozenset(
+    {
+        "_baseline",
+        "_checks",
+        "_findings",
+        "_fitted_bound",
+        "_frozen",
+        "_prior",
+        "_provenance",
+        "_seen",
+    }
+)
 
 # Predictions are made for so many votes at a time.
 _VOTES_PER_CHUNK = 2**24
+
+
+class Sample(NamedTuple):
+    """Certification examples: their rows, their labels, and the votes on them."""
+
+    X: Any
+    y: NDArray[Any]
+    ballots: Ballots
 
 
 class CertifiedVote(ClassifierMixin, BaseEstimator):
@@ -140,12 +162,14 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         self._seen.add(rows[part_a], rows[part_b])
         clock.lap("checking")
         self._learn_prior(X_a, y_a)
-        ballots = self._votes(X_b)
+        self._baseline = None if frozen else (most_frequent(y_a), PART_A)
+        sample = Sample(X_b, y_b, self._votes(X_b))
         clock.lap("voting")
-        truth = ballots.truth(y_b)
-        self._findings = self._say(self._examine(X, y, rows, part_a, part_b, ballots))
+        look = self._examine(X, y, rows, part_a, part_b, sample.ballots)
+        self._findings, self._checks = self._say(look.findings), look.checks
         clock.lap("checking")
-        self._learn(self._count(ballots.codes, truth), ballots, truth, rng)
+        self._learn(self._count(sample.ballots.codes, sample.ballots.truth(y_b)), sample, rng)
+        self._findings = self.certificate_.findings
         clock.lap("learning")
         self.fit_times_ = clock.seconds
         return self
@@ -158,15 +182,51 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         part_a: NDArray[np.intp],
         part_b: NDArray[np.intp],
         ballots: Ballots,
-    ) -> list[str]:
-        """Return what throws doubt on a certificate of the votes on part B, as sentences."""
+    ) -> Examination:
+        """Look for what throws doubt on a certificate of the votes on part B."""
+        look = Examination()
         if self._frozen:
+            self._examine_copies(look, X, rows)
             losses = ballots.codes != ballots.truth(y)[:, None]
-            return [*self._examine_copies(X, rows), *_guards.training_rows(self.voters, losses)]
-        return [
-            *_guards.unseen_classes(y[part_a], y[part_b]),
-            *_guards.twins(X, rows[part_a], rows[part_b]),
-        ]
+            look.findings += _guards.training_rows(self.voters, losses)
+        else:
+            look.findings += _guards.unseen_classes(y[part_a], y[part_b])
+            _guards.twins(look, X, rows[part_a], rows[part_b])
+        return look
+
+    def _issue(
+        self,
+        bound: Bound,
+        statistics: Statistics,
+        weights: ArrayLike,
+        prior: ArrayLike | None,
+        sample: Sample | None,
+        **said: Any,
+    ) -> Certificate:
+        """Certify weights, and count what stands beside the number where the sample is at hand."""
+        known = {"provenance": self._provenance, "findings": self._findings, "checks": self._checks}
+        said = {**known, **said}
+        if sample is not None:
+            q = check_distribution("weights", weights, statistics.n_voters)
+            said["outcome"] = self._outcome(sample, q)
+            said["findings"] = (*said["findings"], *self._say(self._difference(sample, q)))
+        return issue(bound, statistics, weights, prior, **said)
+
+    def _outcome(self, sample: Sample, weights: NDArray[np.float64]) -> Outcome:
+        """Return where the vote with these weights errs."""
+        predicted = self._weighed(sample.ballots).predict(weights)
+        return Outcome(sample.y, np.asarray(predicted != sample.y), self._baseline)
+
+    def _difference(self, sample: Sample, weights: NDArray[np.float64]) -> list[str]:
+        """Return where a vote of members differs from the frozen classifier they were taken from.
+
+        Lists and tables are no classifier, and one voter is asked as it is.
+        """
+        parts = isinstance(self.voters, list | tuple | PredictionTable)
+        if not self._frozen or parts or len(self.voters_) == 1:
+            return []
+        predicted = self._weighed(sample.ballots).predict(weights)
+        return _guards.difference(self.voters, sample.X, predicted)
 
     def _say(self, findings: list[str]) -> tuple[str, ...]:
         """Warn of findings, and return them for the certificate."""
@@ -208,8 +268,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
     def _learn(
         self,
         statistics: VoteStatistics,
-        ballots: Ballots,
-        y: NDArray[Any],
+        sample: Sample,
         rng: np.random.RandomState,
     ) -> None:
         """Set weights, statistics and certificate."""
@@ -291,7 +350,13 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         return bound.count(self._weighed(ballots).codes, ballots.truth(y), prior)
 
     def certify(
-        self, X: Any, y: ArrayLike, bound: str | Bound | None = None, delta: float | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        bound: str | Bound | None = None,
+        delta: float | None = None,
+        *,
+        baseline: Any = None,
     ) -> Certificate:
         """Certify the vote as it is, on data that is new to it.
 
@@ -307,9 +372,12 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Their labels.
         bound : str or Bound, default=None
-            The bound; the one of the fitted certificate if None.
+            The bound; ``"heldout"`` if None, which nothing beats where the weights are fixed.
         delta : float, default=None
             The probability that the certificate may fail; that of the classifier if None.
+        baseline : label, default=None
+            The class that the baseline beside the certificate always answers; if None, the most
+            frequent one of part A, or of these examples where the voters were frozen.
 
         Returns
         -------
@@ -318,26 +386,29 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X, y = self._check_data(X, y, reset=False)
-        findings = self._say(self._examine_new(X, y))
+        look = self._examine_new(X, y)
         own = self._provenance.get("delta_of_all_looks", self.certificate_.delta)
         if isinstance(bound, Bound):
             chosen = bound_at(bound, delta)
-        elif bound is not None:
-            chosen = bound_at(bound, own if delta is None else delta)
         else:
-            chosen = self.certificate_.bound_object
-            chosen.set_params(delta=own if delta is None else delta).check_parameters()
+            chosen = bound_at(bound or DEFAULT_OF_ONE, own if delta is None else delta)
+        sample = Sample(X, y, self._votes(X))
+        outcome = self._outcome(sample, self.weights_)
+        if baseline is not None:
+            outcome = outcome._replace(baseline=(check_class("baseline", baseline, y), GIVEN))
         return issue(
             chosen,
-            self._statistics_of(self._votes(X), y, chosen, self.weights_),
+            self._statistics_of(sample.ballots, y, chosen, self.weights_),
             self.weights_,
             self.weights_,
             provenance={"voters_from": NEW_DATA},
-            findings=findings,
+            findings=self._say(look.findings),
+            checks=look.checks,
+            outcome=outcome,
         )
 
-    def _examine_new(self, X: Any, y: NDArray[Any]) -> list[str]:
-        """Return what throws doubt on new examples, and refuse those that the vote has seen."""
+    def _examine_new(self, X: Any, y: NDArray[Any]) -> Examination:
+        """Look for what throws doubt on new examples, and refuse those that the vote has seen."""
         rows = row_fingerprints(X)
         share = float(self._seen.known(X, rows).mean())
         seen = [
@@ -346,15 +417,20 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         ]
         if share > _guards.TOO_MANY_TWINS:
             raise ValueError(seen[0])
-        return [
-            *(seen if share > 0.0 else []),
-            *self._examine_labels(y),
-            *self._examine_copies(X, rows),
-        ]
+        look = Examination()
+        look.look(
+            _guards.TRAINING_ROWS,
+            seen if share > 0.0 else [],
+            f"None of the {len(rows)} rows is known from the fit.",
+        )
+        look.findings += self._examine_labels(y)
+        self._examine_copies(look, X, rows)
+        return look
 
-    def _examine_copies(self, X: Any, rows: NDArray[np.uint64]) -> list[str]:
+    def _examine_copies(self, look: Examination, X: Any, rows: NDArray[np.uint64]) -> None:
         # Predictions are alike wherever voters agree: their rows tell no examples apart.
-        return [] if isinstance(self.voters, PredictionTable) else _guards.copies(X, rows)
+        if not isinstance(self.voters, PredictionTable):
+            _guards.copies(look, X, rows)
 
     def _examine_labels(self, y: NDArray[Any]) -> list[str]:
         return _guards.unknown_labels(y, codes_of(y, self.classes_) == UNKNOWN)
@@ -397,10 +473,10 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         if claimed.provenance.get("voters_from") == NEW_DATA:
             prior: ArrayLike = weights
             try:
-                findings = self._examine_new(X, y)
+                look = self._examine_new(X, y)
             except ValueError as error:
                 raise CertificateError(str(error)) from error
-            ballots = self._votes(X)
+            sample = Sample(X, y, self._votes(X))
         else:
             self._check_provenance(claimed.provenance)
             part_a, part_b = split(
@@ -409,20 +485,36 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 self._frozen,
                 check_random_state(self._provenance.get("seed", 0)),
             )
-            ballots = self._votes(_safe_indexing(X, part_b))
-            found = self._examine(X, y, row_fingerprints(X), part_a, part_b, ballots)
-            findings = [*self.certificate_.findings, *found]
+            X_b = _safe_indexing(X, part_b)
+            sample = Sample(X_b, y[part_b], self._votes(X_b))
+            look = self._examine(X, y, row_fingerprints(X), part_a, part_b, sample.ballots)
+            look.findings += [*self._difference(sample, weights), *self.certificate_.findings]
             again = self._prior_again(_safe_indexing(X, part_a), y[part_a])
-            prior, y = check_prior(again, weights.size), y[part_b]
+            prior = check_prior(again, weights.size)
             if _settings(claimed) != _settings(self.certificate_):
                 raise CertificateError(
                     "the bound of the certificate, or its settings, are not those of this vote."
                 )
         if not np.allclose(claimed.prior, prior, rtol=_SAME_PRIOR, atol=0.0):
             raise CertificateError("the prior of the certificate is not the one of this vote.")
-        statistics = self._statistics_of(ballots, y, claimed.bound_object, claimed.prior)
-        statistics.findings = tuple(findings)
+        statistics = self._statistics_of(
+            sample.ballots, sample.y, claimed.bound_object, claimed.prior
+        )
+        statistics.findings = tuple(look.findings)
         claimed.verify(statistics=statistics)
+        self._verify_beside(claimed, sample, look.checks)
+
+    def _verify_beside(
+        self, claimed: Certificate, sample: Sample, checks: Mapping[str, str]
+    ) -> None:
+        """Refuse a certificate that says something else of what stands beside its number."""
+        outcome, beside = self._outcome(sample, claimed.weights), claimed.neighbours
+        if beside is not None and beside.baseline_from != PART_A:
+            outcome = outcome._replace(baseline=None)  # then it is the one that the user gave
+        elif beside is not None and self._baseline is None:
+            raise CertificateError("the baseline is not of part A: the voters were frozen.")
+        claimed.verify_outcome(outcome)
+        claimed.verify_checks(checks, ())
 
     def _check_provenance(self, claimed: Mapping[str, Any]) -> None:
         """Refuse a certificate of another fit, and one that cannot be made again."""

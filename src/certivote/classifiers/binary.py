@@ -13,13 +13,12 @@ from sklearn.utils.multiclass import type_of_target
 from .._utils.validation import check_prior
 from ..bounds import bound_at
 from ..bounds.registry import DEFAULT_OF_COMPLEMENTS
-from ..certificate.certify import issue
 from ..certificate.provenance import PRIOR_GIVEN
 from ..labels import codes_of
 from ..learners import InfeasibleError, cb_boost, cq_boost, min_cq, self_complemented
 from ..statistics import VoteStatistics
 from ..voting import Ballots
-from .base import CertifiedVote
+from .base import CertifiedVote, Sample
 
 __all__ = ["CBBoostClassifier", "CqBoostClassifier", "MinCqClassifier"]
 
@@ -54,23 +53,16 @@ class BinaryVote(CertifiedVote):
     def _learn(
         self,
         statistics: VoteStatistics,
-        ballots: Ballots,
-        y: NDArray[Any],
+        sample: Sample,
         rng: np.random.RandomState,
     ) -> None:
+        ballots = sample.ballots
         if len(ballots.labels) > 2:
             raise ValueError("the voters predict a label that is none of the two classes.")
-        weights = self._weights(statistics, ballots.codes, y)
+        weights = self._weights(statistics, ballots.codes, ballots.truth(sample.y))
         self.statistics_ = self_complemented(statistics)
         bound = bound_at(DEFAULT_OF_COMPLEMENTS, self.delta)
-        self.certificate_ = issue(
-            bound,
-            self.statistics_,
-            weights,
-            self._prior,
-            provenance=self._provenance,
-            findings=self._findings,
-        )
+        self.certificate_ = self._issue(bound, self.statistics_, weights, self._prior, sample)
         self.weights_ = self.certificate_.weights
 
     def _weighed(self, ballots: Ballots) -> Ballots:

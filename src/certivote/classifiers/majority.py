@@ -1,7 +1,7 @@
 """The vote whose weights minimise a certificate."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import copy, deepcopy
 from typing import Any
 
@@ -14,16 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from .._utils.validation import check_choice, check_number, check_prior
 from ..bounds import Bound, bound_at
 from ..bounds.registry import DEFAULT
-from ..certificate.certify import issue
 from ..certificate.provenance import PRIOR_GIVEN, PRIOR_LEARNED
 from ..learners import logistic
 from ..solvers import Solver, minimize
 from ..statistics import Statistics, VoteStatistics
 from ..voters import is_frozen
-from ..voting import Ballots
 from ._fingerprints import row_fingerprints
-from ._guards import TOO_MANY_TWINS
-from .base import CertifiedVote
+from ._guards import TOO_MANY_TWINS, Examination
+from .base import CertifiedVote, Sample
 
 __all__ = ["MajorityVoteClassifier"]
 
@@ -207,25 +205,22 @@ class MajorityVoteClassifier(CertifiedVote):
     def _learn(
         self,
         statistics: VoteStatistics,
-        ballots: Ballots | None,
-        y: NDArray[Any] | None,
+        sample: Sample,
         rng: np.random.RandomState,
     ) -> None:
-        self.__dict__.update(self._learned(statistics, self._provenance, self._findings, rng))
+        self.__dict__.update(self._learned(statistics, sample, rng))
 
     def _learned(
         self,
         statistics: Statistics,
-        provenance: Mapping[str, Any],
-        findings: Sequence[str],
+        sample: Sample | None,
         rng: np.random.RandomState,
+        **said: Any,
     ) -> dict[str, Any]:
         """Return what a fit leaves: weights, their certificate, and where they came from."""
-        bound, prior = self._bound(provenance), self._prior
+        bound, prior = self._bound(said.get("provenance", self._provenance)), self._prior
         result = minimize(bound, statistics, prior, solver=self.solver, random_state=rng)
-        certificate = issue(
-            bound, statistics, result.weights, prior, provenance=provenance, findings=findings
-        )
+        certificate = self._issue(bound, statistics, result.weights, prior, sample, **said)
         return {
             "optimisation_": result,
             "statistics_": statistics,
@@ -276,7 +271,9 @@ class MajorityVoteClassifier(CertifiedVote):
             return self
         bound = self._bound(self._provenance)
         new = self._statistics_of(self._votes(X), labels, bound, self._prior)
-        found = self._say([*known, *self._examine_labels(labels), *self._examine_copies(X, rows)])
+        look = Examination([*known, *self._examine_labels(labels)])
+        self._examine_copies(look, X, rows)
+        found = self._say(look.findings)
         seen = copy(self._seen)
         seen.add(rows)
         findings = (*self._findings, *found)
@@ -285,9 +282,10 @@ class MajorityVoteClassifier(CertifiedVote):
         if "look" in provenance:
             provenance["look"] += 1
         rng = check_random_state(0)
-        learned = self._learned(self.statistics_ + new, provenance, findings, rng)
+        said = {"provenance": provenance, "findings": findings, "checks": {}}
+        learned = self._learned(self.statistics_ + new, None, rng, **said)
         # All at once at the end: what stops half-way must leave nothing behind.
-        own = {"_seen": seen, "_findings": findings, "_provenance": provenance}
+        own = {"_seen": seen, "_findings": findings, "_provenance": provenance, "_checks": {}}
         self.__dict__.update(learned | own)
         return self
 
@@ -346,13 +344,8 @@ class MajorityVoteClassifier(CertifiedVote):
                 "prune cannot change weights that were tested as they are (heldout): learn them "
                 "by a bound such as lacasse, or certify the smaller vote on new data."
             )
-        certificate = issue(
-            claimed.bound_object,
-            self.statistics_,
-            kept / kept.sum(),
-            self._prior,
-            provenance=self._provenance,
-            findings=self._findings,
+        certificate = self._issue(
+            claimed.bound_object, self.statistics_, kept / kept.sum(), self._prior, None
         )
         return self._with(
             _seen=copy(self._seen), certificate_=certificate, weights_=certificate.weights

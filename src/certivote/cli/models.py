@@ -19,7 +19,7 @@ from .._version import __version__
 from ..classifiers import CertifiedVote
 from ..voters import Stumps, Trees
 from .data import Table, read_table
-from .output import note
+from .output import is_safe, note
 
 __all__ = [
     "check_prior",
@@ -84,14 +84,32 @@ def _preprocessing() -> ColumnTransformer:
 
 def load_model(path: Path, quiet: bool) -> Any:
     """Return the classifier, or the list of classifiers, in a file that the user named."""
-    import joblib
-
     if not path.is_file():
         raise ValueError(f"there is no model file {path}.")
+    if is_safe(path):
+        from .safe import load_safe
+
+        model = load_safe(path)
+    else:
+        model = _unpickled(path, quiet)
+    members = model if isinstance(model, list | tuple) else [model]
+    for member in members or [model]:
+        if not (hasattr(member, "predict") and is_classifier(member)):
+            raise ValueError(
+                f"{path} holds a {type(member).__name__}, which is not a classifier: save a fitted "
+                "scikit-learn classifier, or a list of them, with joblib.dump."
+            )
+    return model
+
+
+def _unpickled(path: Path, quiet: bool) -> Any:
+    """Return what is in a .joblib file, after a word of warning."""
+    import joblib
+
     if not quiet:
         note(TRUST)
     try:
-        model = joblib.load(path)
+        return joblib.load(path)
     except Exception as error:
         writer = _writer(path)
         if writer is not None and writer != __version__:
@@ -103,14 +121,6 @@ def load_model(path: Path, quiet: bool) -> Any:
         raise ValueError(
             f"{path} is not a model that joblib can load: {type(error).__name__}: {error}"
         ) from error
-    members = model if isinstance(model, list | tuple) else [model]
-    for member in members or [model]:
-        if not (hasattr(member, "predict") and is_classifier(member)):
-            raise ValueError(
-                f"{path} holds a {type(member).__name__}, which is not a classifier: save a fitted "
-                "scikit-learn classifier, or a list of them, with joblib.dump."
-            )
-    return model
 
 
 def _writer(path: Path) -> str | None:

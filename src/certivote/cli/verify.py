@@ -28,7 +28,7 @@ def verify(
     certificate: Annotated[Path, typer.Argument(help="The certificate.json to check.")],
     model: Annotated[
         Path | None,
-        typer.Option(help=f"The model.joblib that was written with it. {options.RUNS_CODE}"),
+        typer.Option(help=f"The model file that was written with it. {options.RUNS_CODE}"),
     ] = None,
     data: Annotated[str | None, typer.Option(help="The data that it was made from.")] = None,
     quiet: options.Quiet = False,
@@ -126,7 +126,7 @@ def _verify_votes(
 
     vote = load_model(model, quiet)
     if not is_vote(vote):
-        raise ValueError(f"{model} is not a vote: give the model.joblib that certify wrote.")
+        raise ValueError(f"{model} is not a vote: give the model file that certify wrote.")
     provenance = certificate.provenance
     target, drop, categorical = None, [], []
     if "data_sha256" in provenance and data not in builtin_names():

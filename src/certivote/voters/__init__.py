@@ -4,7 +4,7 @@ A pickled model names what is here by this address, whatever module it is in.
 """
 
 from .._utils.addresses import publish
-from .base import Voters
+from .base import Voters, predictions
 from .ensembles import inner_estimator
 from .estimators import EstimatorGroup, Preparation, Prepared, as_bare_array, as_tree_data
 from .sources import fit_voters, frozen_parts, is_frozen
@@ -28,6 +28,7 @@ __all__ = [
     "frozen_parts",
     "inner_estimator",
     "is_frozen",
+    "predictions",
 ]
 
 publish(__name__)

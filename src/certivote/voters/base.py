@@ -65,9 +65,11 @@ def predictions(voter: Any, X: Any) -> NDArray[Any]:
     named = voter.predict(guarded(X))
     predicted = check_labels(f"the predictions of {type(voter).__name__}", named, None)
     if predicted.shape not in ((_num_samples(X),), (_num_samples(X), 1)):
+        scores = predicted.ndim == 2 and predicted.dtype.kind == "f"
         raise ValueError(
             f"the predictions of {type(voter).__name__} must be one label for each of "
-            f"{_num_samples(X)} examples, got shape {predicted.shape}."
+            f"{_num_samples(X)} examples, got shape {predicted.shape}"
+            + (": probabilities or scores are no labels." if scores else ".")
         )
     return predicted.reshape(-1)
 
@@ -83,10 +85,9 @@ class Voters(Sequence[Any]):
 
     def __init__(self, groups: Sequence[Group]) -> None:
         self.groups = list(groups)
-        self._members = [(group, index) for group in self.groups for index in range(len(group))]
 
     def __len__(self) -> int:
-        return len(self._members)
+        return sum(map(len, self.groups))
 
     @overload
     def __getitem__(self, index: int) -> Any: ...
@@ -95,7 +96,11 @@ class Voters(Sequence[Any]):
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return [self[j] for j in range(len(self))[index]]
-        group, member = self._members[index]
+        member = range(len(self))[index]
+        for group in self.groups:
+            if member < len(group):
+                break
+            member -= len(group)
         return group[member]
 
     def __iter__(self) -> Iterator[Any]:

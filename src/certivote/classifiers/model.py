@@ -1,0 +1,258 @@
+"""Any classifier, certified as it is: what its `predict` answers, and nothing else."""
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from ..bounds import bound_at
+from ..bounds.registry import DEFAULT_OF_ONE
+from ..certificate import Certificate, CertificateError
+from ..certificate.certify import issue
+from ..certificate.digests import votes_sha256
+from ..certificate.neighbours import GIVEN, Outcome, check_class
+from ..certificate.provenance import MODEL
+from ..labels import check_aligned, check_comparable, check_labels, check_targets
+from ..voters import fit_voters, inner_estimator, predictions
+from . import _guards
+from ._fingerprints import row_fingerprints
+from .base import CertifiedVote
+
+__all__ = ["certify_model", "verify_model"]
+
+# So many examples are asked for once more, by themselves.
+_ASKED_AGAIN = 50
+# What a classifier of two classes may answer that does not say which classes it knows.
+_PAIRS = ((0, 1), (-1, 1))
+
+
+def certify_model(
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    delta: float | None = None,
+    baseline: Any = None,
+    positive: Any = None,
+) -> Certificate:
+    """Certify what a classifier predicts, as it is, on examples that are new to it.
+
+    Whatever it is (a pipeline, boosted trees, a search, a tuned threshold, anything with
+    `predict`), its predictions are counted by the binomial test, ``"heldout"``, with all of delta:
+    nothing is tighter for a classifier that is fixed.
+
+    Parameters
+    ----------
+    model : object with `predict`
+        The fitted classifier. A fitted vote of this library is certified by its own `certify`,
+        which gives the same number, and knows the rows that it has seen.
+    X : array-like, sparse matrix, dataframe, or whatever `predict` takes
+        Examples that the classifier has not seen, nor whatever chose it.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    delta : float, default=None
+        The probability that the certificate may fail: 0.05 if None, that of its own for a vote.
+    baseline : label, default=None
+        The class that the baseline beside the certificate always answers, fixed without looking at
+        these examples. If None, it is their most frequent one, which describes only.
+    positive : label, default=None
+        The label in `y` that the second of the two labels of the classifier stands for, where it
+        answers, say, 0 and 1, and `y` has "no" and "yes".
+
+    Returns
+    -------
+    Certificate
+        The claim about this classifier, with all that is needed to check it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import AdaBoostClassifier
+    >>> from certivote import certify_model
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AdaBoostClassifier(random_state=0).fit(X[:300], y[:300])
+    >>> certificate = certify_model(model, X[300:], y[300:], baseline=1)
+    >>> certificate
+    Certificate(risk_bound≤0.0713, confidence=95%, bound='heldout', n_samples=269, n_voters=1)
+    >>> certificate.verify(model.predict(X[300:]), y[300:])
+    """
+    said = {} if positive is None else {"positive": str(positive)}
+    if isinstance(model, CertifiedVote):
+        labels = _targets(X, y, positive, model.classes_)
+        certificate = model.certify(X, labels, delta=delta, baseline=baseline)
+        return replace(certificate, provenance={**certificate.provenance, **said})
+    bound = bound_at(DEFAULT_OF_ONE, delta)
+    predicted, labels = _counted(model, X, y, positive)
+    look = _examine(model, X, labels, predicted)
+    for text in look.findings:
+        warnings.warn(text, stacklevel=2)
+    known = None if baseline is None else (check_class("baseline", baseline, labels), GIVEN)
+    return issue(
+        bound,
+        bound.count(predicted[:, None], labels, None),
+        np.ones(1),
+        provenance={"voters_from": MODEL, **said},
+        findings=look.findings,
+        checks=look.checks,
+        outcome=Outcome(labels, np.asarray(predicted != labels), known),
+        votes_sha256=votes_sha256(predicted[:, None], labels),
+        libraries=_libraries(model),
+    )
+
+
+def verify_model(model: Any, X: Any, y: ArrayLike, certificate: Certificate) -> None:
+    """Recompute a certificate of a classifier from its data, and raise if it does not hold up.
+
+    Parameters
+    ----------
+    model : object with `predict`
+        The classifier, or a fitted vote.
+    X : array-like, sparse matrix, dataframe, or whatever `predict` takes
+        The examples that were certified, in their order.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    certificate : Certificate
+        What `certify_model`, or the vote, gave.
+
+    Raises
+    ------
+    CertificateError
+        If the certificate is not one of this classifier, or not supported by this data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from certivote import certify_model, verify_model
+    >>> X, y = np.arange(50.0)[:, None], np.arange(50) % 5 == 0
+    >>> model = DummyClassifier().fit(X, y)
+    >>> verify_model(model, X, y, certify_model(model, X, y))
+    """
+    claimed = replace(certificate)  # made again, as it may have been changed since it was checked
+    positive = claimed.provenance.get("positive")
+    if isinstance(model, CertifiedVote):
+        model.verify(X, _targets(X, y, positive, model.classes_), claimed)
+        return
+    if claimed.provenance.get("voters_from") != MODEL:
+        raise CertificateError(
+            "the certificate is not one of a classifier as it is: it was made otherwise than by "
+            "certify_model, of another kind of model."
+        )
+    predicted, labels = _counted(model, X, y, positive)
+    look = _examine(model, X, labels, predicted)
+    claimed.verify(predicted, labels)
+    claimed.verify_checks(look.checks, look.findings)
+
+
+def _counted(model: Any, X: Any, y: ArrayLike, positive: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return what a classifier answers, and the true labels, of one kind."""
+    if not callable(getattr(model, "predict", None)):
+        raise ValueError(f"model must have a method predict, got {type(model).__name__}.")
+    predicted = predictions(model, X)
+    classes = getattr(model, "classes_", None)
+    known = np.unique(predicted) if classes is None else check_labels("classes_", classes, 1)
+    labels = _targets(X, y, positive, known)
+    if predicted.dtype.kind == "f" and np.any(predicted % 1.0) and not _broken(labels):
+        example = predicted[predicted % 1.0 != 0.0][0]
+        raise ValueError(
+            f"the predictions of {type(model).__name__} must be labels, got numbers such as "
+            f"{example:.4g}: if they are probabilities or scores, certify a classifier that "
+            "answers by a threshold."
+        )
+    try:
+        check_comparable(predictions=predicted, y=labels)
+        strange = not np.isin(labels, known).any() and not np.isin(labels, predicted).any()
+    except ValueError:
+        strange = True
+    if strange:
+        raise ValueError(
+            f"the model predicts {_listed(known)}, but y has {_listed(np.unique(labels))}: labels "
+            "must be written in one way." + _hint(known, labels)
+        )
+    return predicted, labels
+
+
+def _broken(labels: NDArray[Any]) -> bool:
+    return labels.dtype.kind == "f" and bool(np.any(labels % 1.0))
+
+
+def _hint(known: NDArray[Any], labels: NDArray[Any]) -> str:
+    two = np.unique(labels)
+    if len(known) > 2 or len(two) != 2:
+        return ""
+    return f" If {known[-1]} stands for one of the two, say which: positive={two[-1].item()!r}?"
+
+
+def _listed(labels: NDArray[Any]) -> str:
+    shown = [repr(label) for label in labels[:8].tolist()]
+    return ", ".join(shown + ["…"] * (len(labels) > 8))
+
+
+def _targets(X: Any, y: ArrayLike, positive: Any, known: NDArray[Any]) -> NDArray[Any]:
+    """Return the true labels; as the two that a classifier knows, where one is called positive."""
+    check_aligned(X=X, y=y)
+    labels = check_targets("y", y)
+    if _num_samples(X) != len(labels):
+        raise ValueError(
+            f"X and y must have the same number of rows, got {_num_samples(X)} and {len(labels)}."
+        )
+    if positive is None:
+        return labels
+    chosen, two = check_class("positive", positive, labels), np.unique(labels)
+    pairs = [pair for pair in _PAIRS if set(known.tolist()) <= set(pair)]
+    own = known.tolist() if len(known) == 2 else [*pairs, []][0]
+    if len(two) != 2 or len(own) != 2:
+        raise ValueError(
+            "positive is for two classes, got "
+            f"{_listed(two)} in y, and {_listed(known)} in what the model predicts."
+        )
+    return np.where(labels == chosen, own[1], own[0])
+
+
+def _examine(
+    model: Any, X: Any, labels: NDArray[Any], predicted: NDArray[Any]
+) -> _guards.Examination:
+    """Look for what throws doubt on these examples, or on the classifier."""
+    look = _guards.Examination()
+    table = X if sparse.issparse(X) or np.ndim(X) > 1 else np.asarray(X, dtype=object)[:, None]
+    _guards.copies(look, table, row_fingerprints(table))
+    if _guards.remembers_bags(model, len(labels)):
+        members = fit_voters(FrozenEstimator(model), X, labels)
+        ballots = members.votes(X, np.unique(labels))
+        losses = ballots.codes != ballots.truth(labels)[:, None]
+        found = _guards.training_rows(model, losses)
+        look.look(
+            _guards.TRAINING_ROWS, found, "Its voters err as often on the rows in their bags."
+        )
+    look.look(
+        _guards.MODEL,
+        *_asked_again(model, X, predicted),
+    )
+    return look
+
+
+def _asked_again(model: Any, X: Any, predicted: NDArray[Any]) -> tuple[list[str], str]:
+    """Say if a classifier answers otherwise on examples that it is asked for by themselves."""
+    step = -(-len(predicted) // _ASKED_AGAIN)
+    rows = np.arange(0, len(predicted), step)
+    again = predictions(model, _safe_indexing(X, rows))
+    other = np.count_nonzero(again != predicted[rows])
+    found = (
+        f"Asked again for {len(rows)} of these examples by themselves, the classifier answered "
+        f"otherwise on {other}. Its answers depend on chance or on the examples beside, and the "
+        "claim is not about what it will answer."
+    )
+    cleared = f"Asked again for {len(rows)} of the examples by themselves it answered the same."
+    return [found] if other else [], cleared
+
+
+def _libraries(model: Any) -> list[str]:
+    """Return the packages that a classifier comes from, besides scikit-learn."""
+    roots = {type(part).__module__.split(".")[0] for part in (model, inner_estimator(model))}
+    return sorted(roots - {"sklearn", "builtins", "__main__"})

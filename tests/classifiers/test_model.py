@@ -1,0 +1,356 @@
+"""A classifier certified as it is: the errors counted are those of its own `predict`."""
+
+import importlib
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import beta, binomtest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+import certivote
+from certivote import Certificate, MajorityVoteClassifier, certify, certify_model, verify_model
+from certivote.certificate import CertificateError, Neighbours
+from certivote.certificate.neighbours import Outcome
+
+X, Y = make_classification(
+    900, n_features=8, n_informative=4, weights=[0.7], flip_y=0.15, random_state=3
+)
+NAMES = np.array(["no", "yes"])[Y]
+TRAIN, NEW = slice(0, 300), slice(300, 900)
+
+
+class Rule:
+    """Not of any library: nothing but a predict."""
+
+    def predict(self, X):
+        return np.where(np.asarray(X)[:, 0] > 0, "yes", "no")
+
+
+MEMBERS = [("tree", DecisionTreeClassifier(max_depth=3)), ("bayes", GaussianNB())]
+MODELS = {
+    "forest": RandomForestClassifier(20, random_state=0),
+    "AdaBoost pipeline": make_pipeline(StandardScaler(), AdaBoostClassifier(random_state=0)),
+    "soft voting": VotingClassifier(MEMBERS, voting="soft"),
+    "stacking": StackingClassifier(MEMBERS, LogisticRegression()),
+    "bagging": BaggingClassifier(KNeighborsClassifier(3), 10, random_state=0),
+    "boosted histograms": HistGradientBoostingClassifier(max_iter=20, random_state=0),
+    "SVM": SVC(),
+    "search": GridSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": [2, 4]}),
+    "tuned threshold": TunedThresholdClassifierCV(LogisticRegression(), random_state=0),
+    "calibrated": CalibratedClassifierCV(GaussianNB()),
+    "frozen": FrozenEstimator(GaussianNB().fit(X[TRAIN], NAMES[TRAIN])),
+}
+
+
+def library(name):
+    """Return a library that needs one of the system, libgomp, or skip."""
+    try:
+        return importlib.import_module(name)
+    except (ImportError, OSError) as error:
+        pytest.skip(f"{name} cannot be imported: {error}")
+
+
+@pytest.mark.parametrize("name", [*MODELS, "LightGBM"])
+def test_the_errors_are_those_of_predict(name):
+    if name in MODELS:
+        model = MODELS[name]
+    else:
+        model = library("lightgbm").LGBMClassifier(n_estimators=10, verbose=-1)
+    model.fit(X[TRAIN], NAMES[TRAIN])
+    errors = int(np.sum(model.predict(X[NEW]) != NAMES[NEW]))
+    certificate = certify_model(model, X[NEW], NAMES[NEW])
+    assert certificate.evidence == {"vote_errors": errors, "vote_size": 600}
+    assert (certificate.bound, certificate.delta, certificate.n_voters) == ("heldout", 0.05, 1)
+    limit = beta.ppf(0.95, errors + 1, 600 - errors)
+    assert limit <= certificate.risk_bound <= limit + 1e-9
+    assert "this classifier errs" in certificate.claim
+    verify_model(model, X[NEW], NAMES[NEW], certificate)
+    certificate.verify(model.predict(X[NEW]), NAMES[NEW])
+    assert Certificate.from_dict(certificate.to_dict()) == certificate
+
+
+def test_xgboost_answers_numbers():
+    model = library("xgboost").XGBClassifier(n_estimators=10).fit(X[TRAIN], Y[TRAIN])
+    errors = int(np.sum(model.predict(X[NEW]) != Y[NEW]))
+    assert certify_model(model, X[NEW], Y[NEW]).evidence["vote_errors"] == errors
+    assert "xgboost" in certify_model(model, X[NEW], Y[NEW]).made
+    # The same with the names that the numbers stand for.
+    certificate = certify_model(model, X[NEW], NAMES[NEW], positive="yes", baseline=0)
+    assert certificate.evidence["vote_errors"] == errors
+    assert certificate.provenance["positive"] == "yes"
+    assert certificate.class_counts == {"0": int(np.sum(Y[NEW] == 0)), "1": int(np.sum(Y[NEW]))}
+    verify_model(model, X[NEW], NAMES[NEW], certificate)
+    other = certify_model(model, X[NEW], NAMES[NEW], positive="no")
+    assert other.evidence["vote_errors"] == 600 - errors
+    with pytest.raises(CertificateError):
+        verify_model(
+            model,
+            X[NEW],
+            NAMES[NEW],
+            Certificate.from_dict(other.to_dict() | {"provenance": certificate.provenance}),
+        )
+
+
+def test_anything_with_predict():
+    certificate = certify_model(Rule(), X[NEW], NAMES[NEW])
+    errors = int(np.sum((X[NEW, 0] > 0) != (Y[NEW] == 1)))
+    assert certificate.evidence["vote_errors"] == errors
+    frame = pd.DataFrame(X[NEW], columns=list("abcdefgh"))
+    assert certify_model(Rule(), frame, pd.Series(NAMES[NEW])).evidence["vote_errors"] == errors
+    column = type("Column", (), {"predict": lambda self, X: Rule().predict(X)[:, None]})()
+    assert certify_model(column, X[NEW], NAMES[NEW]).evidence["vote_errors"] == errors
+
+
+def test_texts():
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(["sun", "rain", "wind", "ice"], 6)) + f" {i}" for i in range(200)]
+    y = np.array(["sun" in text for text in texts])
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts[:80], y[:80])
+    certificate = certify_model(model, texts[80:], y[80:])
+    assert certificate.evidence["vote_errors"] == int(np.sum(model.predict(texts[80:]) != y[80:]))
+    verify_model(model, texts[80:], y[80:], certificate)
+
+
+def test_a_fitted_vote_gives_the_same_number_either_way():
+    vote = MajorityVoteClassifier(n_voters=10, random_state=0).fit(X[TRAIN], NAMES[TRAIN])
+    one, two = vote.certify(X[NEW], NAMES[NEW]), certify_model(vote, X[NEW], NAMES[NEW])
+    assert one == two
+    three = certify(vote.predict(X[NEW]), NAMES[NEW])
+    assert one.risk_bound == three.risk_bound
+    verify_model(vote, X[NEW], NAMES[NEW], one)
+    assert one.neighbours.baseline_from == "part A"
+    with pytest.raises(ValueError, match="needs new data"):
+        certify_model(vote, X[TRAIN], NAMES[TRAIN])
+
+
+def test_where_members_vote_otherwise_it_is_a_finding():
+    model = VotingClassifier(MEMBERS, voting="soft").fit(X[TRAIN], NAMES[TRAIN])
+    vote = MajorityVoteClassifier(voters=FrozenEstimator(model))
+    with pytest.warns(UserWarning, match="answers otherwise than the VotingClassifier"):
+        vote.fit(X[NEW], NAMES[NEW])
+    other = int(np.sum(vote.predict(X[NEW]) != model.predict(X[NEW])))
+    (finding,) = vote.certificate_.findings
+    assert f"on {other} of 600 examples" in finding
+    vote.verify(X[NEW], NAMES[NEW])
+    vote.certificate_ = replace(vote.certificate_, findings=())
+    with pytest.raises(CertificateError, match="leaves out a finding"):
+        vote.verify(X[NEW], NAMES[NEW])
+
+
+# --- the neighbours ------------------------------------------------------------------------------
+
+
+def test_the_neighbours_against_scipy():
+    model = GaussianNB().fit(X[TRAIN], NAMES[TRAIN])
+    wrong, always = model.predict(X[NEW]) != NAMES[NEW], NAMES[NEW] != "no"
+    beside = certify_model(model, X[NEW], NAMES[NEW], delta=0.1, baseline="no").neighbours
+    assert (beside.errors, beside.baseline_errors) == (wrong.sum(), always.sum())
+    assert beside.only_vote_errs == np.sum(wrong & ~always)
+    assert beside.only_baseline_errs == np.sum(always & ~wrong)
+    exact = binomtest(int(wrong.sum()), 600).proportion_ci(0.9)
+    assert beside.interval == pytest.approx((exact.low, exact.high), abs=1e-9)
+    assert beside.interval[0] <= exact.low
+    assert beside.interval[1] >= exact.high
+    discordant = beside.only_vote_errs + beside.only_baseline_errs
+    test = binomtest(beside.only_vote_errs, discordant, alternative="less")
+    assert beside.p_value == pytest.approx(test.pvalue)
+    assert beside.better is bool(test.pvalue <= 0.1)
+
+
+def test_a_baseline_read_off_the_sample_is_not_tested():
+    model = GaussianNB().fit(X[TRAIN], NAMES[TRAIN])
+    beside = certify_model(model, X[NEW], NAMES[NEW]).neighbours
+    assert (beside.baseline, beside.baseline_from) == ("no", "sample")
+    assert beside.p_value is None
+    assert beside.better is None
+
+
+def test_weights_that_were_learned_have_no_interval():
+    vote = MajorityVoteClassifier(n_voters=10, bound="tandem", random_state=0).fit(X, NAMES)
+    beside = vote.certificate_.neighbours
+    assert not beside.fixed
+    assert beside.interval is beside.p_value is None
+    part_b = vote.certificate_.n_samples
+    assert beside.n_samples == part_b
+    assert "learned from" in beside.sentences[0]
+
+
+def test_the_sign_test_errs_no_more_often_than_delta():
+    """A classifier just as good as the baseline is said to be better at most delta of the time."""
+    rng = np.random.default_rng(0)
+    shown = 0
+    for _ in range(2000):
+        y = rng.random(300) < 0.5
+        predicted = rng.random(300) < 0.4  # whatever the label
+        outcome = Outcome(y, predicted != y, (False, "given"))
+        shown += Neighbours.count(outcome, 0.05, fixed=True).better
+    assert 2000 * 0.01 < shown <= 2000 * 0.05 + 3 * np.sqrt(2000 * 0.05 * 0.95)
+
+
+TAMPERED = {
+    "errors": {"errors": 1},
+    "fewer of the vote alone": {"only_vote_errs": 0},
+    "interval": {"interval": [0.0, 0.01]},
+    "p value": {"p_value": 1e-9},
+    "better": {"better": True},
+    "a baseline that was not given": {"baseline_from": "part A"},
+    "baseline": {"baseline": "yes"},
+}
+
+
+@pytest.mark.parametrize("change", TAMPERED.values(), ids=TAMPERED)
+def test_tampered_neighbours_are_found(change):
+    model = Rule()
+    honest = certify_model(model, X[NEW], NAMES[NEW], baseline="no")
+    fields = honest.to_dict()
+    assert all(fields["neighbours"][name] != value for name, value in change.items())
+    fields["neighbours"] |= change
+    with pytest.raises(CertificateError, match=r"neighbours|baseline"):
+        Certificate.from_dict(fields).verify(model.predict(X[NEW]), NAMES[NEW])
+
+
+def test_class_counts_are_counted_again():
+    honest = certify_model(Rule(), X[NEW], NAMES[NEW])
+    fields = honest.to_dict() | {"neighbours": None}
+    counts = fields["class_counts"]
+    fields["class_counts"] = {"no": counts["no"] - 1, "yes": counts["yes"] + 1}
+    with pytest.raises(CertificateError, match="class_counts"):
+        Certificate.from_dict(fields).verify(Rule().predict(X[NEW]), NAMES[NEW])
+
+
+# --- doubt ---------------------------------------------------------------------------------------
+
+
+def test_a_classifier_whose_answers_depend_on_its_batch_is_found():
+    class Batch:
+        def predict(self, X):
+            return np.where(X[:, 0] > np.median(X[:, 0]) + 1 / len(X), "yes", "no")
+
+    with pytest.warns(UserWarning, match="Asked again"):
+        certificate = certify_model(Batch(), X[NEW], NAMES[NEW])
+    assert len(certificate.findings) == 1
+    quiet = certify_model(Rule(), X[NEW], NAMES[NEW])
+    assert "50 of the examples" in quiet.checks["model"]
+    assert quiet.checks["duplicates"] == "All 600 rows are different."
+
+
+def test_rows_of_the_training_are_found():
+    model = RandomForestClassifier(20, random_state=0).fit(X[TRAIN], NAMES[TRAIN])
+    with pytest.warns(UserWarning, match="trained on these very examples"):
+        certificate = certify_model(model, X[TRAIN], NAMES[TRAIN])
+    assert certificate.findings
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        certify_model(model, X[NEW], NAMES[NEW])
+
+
+def test_copied_rows_are_found():
+    twice = np.r_[300:600, 300:600]
+    with pytest.warns(UserWarning, match="come several times"):
+        assert certify_model(Rule(), X[twice], NAMES[twice]).findings
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+
+class Probabilities:
+    def predict(self, X):
+        return 1 / (1 + np.exp(-np.asarray(X)[:, 0]))
+
+
+class Table:
+    def predict(self, X):
+        p = Probabilities().predict(X)
+        return np.stack([1 - p, p], axis=1)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (Probabilities(), "must be labels, got numbers such as .* probabilities"),
+        (Table(), r"shape \(600, 2\): probabilities or scores are no labels"),
+        (StandardScaler(), "must have a method predict, got StandardScaler"),
+        ("model", "must have a method predict, got str"),
+    ],
+    ids=["probabilities", "a table of them", "no predict", "a text"],
+)
+def test_what_is_no_classifier_is_refused(model, words):
+    with pytest.raises(ValueError, match=words):
+        certify_model(model, X[NEW], Y[NEW])
+
+
+def test_labels_of_another_kind_are_refused_with_advice():
+    model = GaussianNB().fit(X[TRAIN], Y[TRAIN])
+    with pytest.raises(ValueError, match=r"predicts 0, 1, but y has 'no', 'yes'.*positive='yes'"):
+        certify_model(model, X[NEW], NAMES[NEW])
+    with pytest.raises(
+        ValueError, match=r"positive must be one of the classes.*did you mean 'yes'"
+    ):
+        certify_model(model, X[NEW], NAMES[NEW], positive="yess")
+    three = np.where(np.arange(600) % 3 == 0, "maybe", NAMES[NEW])
+    with pytest.raises(ValueError, match="positive is for two classes"):
+        certify_model(model, X[NEW], three, positive="yes")
+    words = GaussianNB().fit(X[TRAIN], np.array(["N", "Y"])[Y[TRAIN]])
+    with pytest.raises(ValueError, match="predicts 'N', 'Y', but y has 'no', 'yes'"):
+        certify_model(words, X[NEW], NAMES[NEW])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"baseline": "nope"}, "baseline must be one of the classes, got 'nope'"),
+        ({"delta": 0.0}, "delta"),
+        ({"y": NAMES[:10]}, "same number of rows"),
+        ({"y": [None, *NAMES[301:900]]}, "missing"),
+    ],
+)
+def test_bad_arguments(arguments, words):
+    y = arguments.pop("y", NAMES[NEW])
+    with pytest.raises(ValueError, match=words):
+        certify_model(Rule(), X[NEW], y, **arguments)
+
+
+def test_the_error_of_a_classifier_is_its_own():
+    class Broken:
+        def predict(self, X):
+            raise RuntimeError("no licence")
+
+    with pytest.raises(RuntimeError, match="no licence"):
+        certify_model(Broken(), X[NEW], NAMES[NEW])
+
+
+def test_the_date_is_that_of_the_environment(monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    certificate = certify_model(Rule(), X[NEW], NAMES[NEW])
+    assert certificate.made["date"] == "1970-01-02T00:00:00Z"
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    later = certify_model(Rule(), X[NEW], NAMES[NEW])
+    assert later.made["date"] > "2020"
+    assert later == certificate
+    assert later.made["numpy"] == np.__version__
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    with pytest.raises(ValueError, match="SOURCE_DATE_EPOCH"):
+        certify_model(Rule(), X[NEW], NAMES[NEW])
+    assert certivote.verify_model is verify_model
