@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from certivote.labels import codes_of
+from certivote import VoteStatistics, certify
+from certivote.labels import as_votes, codes_of
 
 
 @pytest.mark.parametrize(
@@ -43,3 +44,41 @@ def test_codes_of_another_kind(labels):
     for first, second in ((labels, words), (words, labels)):
         with pytest.raises(ValueError, match="labels"):
             codes_of(first, second)
+
+
+PROBA = np.random.default_rng(3).random(40)
+
+
+@pytest.mark.parametrize("y", [np.arange(40) % 2, np.arange(40) % 2 * 1.0, ["no", "yes"] * 20])
+@pytest.mark.parametrize(
+    ("votes", "words"),
+    [
+        (PROBA, r"probabilities, such as .*classes\[\(proba > 0\.5\)\.astype\(int\)\]"),
+        (np.c_[1.0 - PROBA, PROBA], r"a probability for each class, .*argmax\(axis=1\)"),
+        (np.c_[PROBA, PROBA**2, PROBA**3].tolist(), "probabilities"),
+    ],
+)
+def test_probabilities_are_no_votes(votes, words, y):
+    with pytest.raises(ValueError, match=f"^votes must be predicted labels, but look like {words}"):
+        certify(votes, y)
+
+
+def test_probabilities_are_no_votes_for_statistics():
+    with pytest.raises(ValueError, match="a probability for each class"):
+        VoteStatistics.from_votes(np.c_[PROBA, 1.0 - PROBA], np.arange(40) % 2)
+
+
+@pytest.mark.parametrize(
+    ("votes", "y"),
+    [
+        ([0.0, 1.0, 1.0], [0, 1, 1]),  # whole
+        ([0.5, 1.0, 0.5], [0.5, 0.5, 1.0]),  # the labels are such numbers
+        ([0.5, 1.5, 2.5], [1, 2, 3]),  # not between 0 and 1
+        ([0.25, 1.0, np.inf], [0.0, 1.0, 1.0]),
+        ([0.25, 1.0, 0.5], [0.0, 1.0, np.inf]),
+    ],
+)
+def test_other_numbers_are_votes(votes, y):
+    table, labels = as_votes(votes, y)
+    assert table[:, 0].tolist() == votes
+    assert labels.tolist() == y

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import assert_all_finite, column_or_1d
 
 from ._utils.validation import refuse_mask
 
@@ -137,6 +136,8 @@ def _narrowed(name: str, labels: NDArray[Any]) -> NDArray[Any]:
 
 def check_targets(name: str, y: Any) -> NDArray[Any]:
     """Return labels of shape (m,) or (m, 1) as a vector, refusing what scikit-learn refuses."""
+    from sklearn.utils import assert_all_finite, column_or_1d
+
     refuse_mask(name, y)
     array = np.asarray(y)
     if array.dtype.kind == "f":
@@ -155,8 +156,31 @@ def check_votes(votes: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         raise ValueError(
             f"votes and y must have the same number of rows, got {len(table)} and {len(labels)}."
         )
+    _refuse_probabilities(table, labels)
     check_comparable(votes=table, y=labels)
     return table, labels
+
+
+def _refuse_probabilities(votes: NDArray[Any], y: NDArray[Any]) -> None:
+    """Refuse votes between 0 and 1 that are not whole, where the true labels hold none such."""
+    if votes.dtype.kind != "f" or votes.min() < 0.0 or votes.max() > 1.0 or not _broken(votes):
+        return
+    if y.dtype.kind == "f" and _broken(y):
+        return
+    if votes.shape[1] > 1 and np.allclose(votes.sum(axis=1), 1.0, atol=1e-3):
+        what, labels = "a probability for each class", "classes[proba.argmax(axis=1)]"
+    else:
+        what, labels = "probabilities", "classes[(proba > 0.5).astype(int)]"
+    raise ValueError(
+        f"votes must be predicted labels, but look like {what}, such as "
+        f"{votes[votes % 1.0 != 0.0][0]:.4g}: give what predict returns, or {labels}."
+    )
+
+
+def _broken(numbers: NDArray[Any]) -> bool:
+    """Tell whether some of these are not whole, or infinite."""
+    with np.errstate(invalid="ignore"):
+        return bool(np.any(numbers % 1.0))
 
 
 def as_votes(votes: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import gen_batches
 
+from ._utils.batches import gen_batches
 from ._utils.validation import check_distribution, check_distributions
 from .labels import UNKNOWN, coded, codes_of, merge_labels
 

@@ -17,6 +17,7 @@ from certivote import (
     minimize,
 )
 from certivote.bounds import BestBound, bound_at, get_bound
+from certivote.bounds.registry import bound_with
 
 
 def make_votes(m=400, n=9, error=0.25, seed=0):
@@ -225,11 +226,11 @@ def test_the_classifier_and_new_data():
 def test_the_members_are_built_once(monkeypatch):
     built = []
 
-    def building(name, *settings):
+    def building(name, **settings):
         built.append(name)
-        return bound_at(name, *settings)
+        return bound_with(name, **settings)
 
-    monkeypatch.setattr("certivote.bounds.best.bound_at", building)
+    monkeypatch.setattr("certivote.bounds.best.bound_with", building)
     bound = BestBound(shares=COUNTS)
     statistics = VoteStatistics.from_losses(np.random.default_rng(0).random((200, 4)) < 0.2)
     values = {bound.value(statistics, np.full(4, 0.25)) for _ in range(5)}

@@ -127,6 +127,12 @@ def test_a_bound_object_brings_its_own_delta():
         certify(VOTES, Y, weights=WEIGHTS, bound=bound, delta=0.01)
 
 
+def test_the_mathematics_of_a_bound_takes_any_delta():
+    for bound in (TandemBound(delta=0.95), get_bound("best", delta=0.99)):
+        certificate = certify(VOTES, Y, weights=WEIGHTS, bound=bound)
+        assert certificate.delta == bound.delta
+
+
 def test_an_explicit_default_delta_is_not_taken_for_a_missing_one():
     # Whoever asks for 95% must not be given 80%.
     with pytest.raises(ValueError, match="delta is"):
@@ -139,6 +145,7 @@ BAD_CALLS = {
     "delta 0": ({"delta": 0.0}, "delta must be"),
     "delta 1": ({"delta": 1.0}, "delta must be"),
     "delta nan": ({"delta": math.nan}, "delta must be"),
+    "a confidence for delta": ({"delta": 0.95}, r"got 0\.95: did you mean 0\.05\?$"),
     "delta text": ({"delta": "0.05"}, "delta must be"),
     "weights length": ({"weights": [0.5, 0.5]}, "weights must have shape"),
     "weights sum": ({"weights": [0.5] * 6}, "weights must sum to 1"),

@@ -158,6 +158,7 @@ def test_voters_of_several_outputs_are_refused(data):
         ({"n_voters": 2.5}, "n_voters must be a positive integer"),
         ({"delta": 0.0}, "delta"),
         ({"delta": 1.5}, "delta"),
+        ({"delta": 0.95}, r"did you mean 0\.05\?"),
         ({"bound": "lacase"}, "lacase"),
         ({"solver": "newton"}, "newton"),
         ({"certification": "bag"}, "certification must be one of"),
@@ -183,6 +184,7 @@ def test_bad_settings(settings, message, data, small):
         (CqBoostClassifier(mu=0.1, tol=0.0), "tol must be a positive number"),
         (CBBoostClassifier(max_iter=0), "max_iter must be a positive integer"),
         (CBBoostClassifier(delta=2.0), "delta"),
+        (CBBoostClassifier(delta=0.99), r"did you mean 0\.01\?"),
     ],
     ids=repr,
 )

@@ -183,6 +183,7 @@ def test_one_row(refused, tmp_path):
         (("--bound", "lacase"), "bound must be one of mcallester, seeger, lacasse"),
         (("--delta", 0), "delta must be a number strictly between 0 and 1, got 0.0"),
         (("--delta", 1), "delta must be a number strictly between 0 and 1, got 1.0"),
+        (("--delta", 0.95), "may fail, at most 0.5, got 0.95: did you mean 0.05?"),
         (("--delta", "nan"), "delta must be a number strictly between 0 and 1, got nan"),
         (("--constant", "pi"), "constant must be one of"),
         (("--certify-size", 0), "got 0.0"),

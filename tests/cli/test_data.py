@@ -242,7 +242,7 @@ def test_digits_have_ten_classes(invoke, tmp_path):
     assert vote.classes_.tolist() == list(range(10))
     assert vote.n_features_in_ == 64
     done = invoke("predict", "digits-certificate/model.joblib", "digits", "-q", cwd=tmp_path)
-    labels = done.stdout.splitlines()[1:]
+    labels = [line.split(",")[0] for line in done.stdout.splitlines()[1:]]
     assert len(labels) == 1797
     assert set(labels) == set("0123456789")
 

@@ -259,5 +259,5 @@ def test_a_model_gets_the_columns_as_pandas_reads_them(invoke, tmp_path):
     checked = ("--model", folder / "model.joblib", "--data", "new.csv")
     invoke("verify", folder / "certificate.json", *checked, cwd=tmp_path)
     invoke("predict", "logit.joblib", "new.csv", "--out", "labels.csv", "-q", cwd=tmp_path)
-    labels = pd.read_csv(tmp_path / "labels.csv").iloc[:, -1]
+    labels = pd.read_csv(tmp_path / "labels.csv")["prediction"]
     assert labels.tolist() == model.predict(new.iloc[:, :3]).tolist()

@@ -66,6 +66,7 @@ def test_no_divergence_if_none_is_given(invoke, tmp_path):
         ((*VOTE, "--kl", -1), "kl must be"),
         ((*VOTE, "--kl", "inf"), "kl must be"),
         ((*VOTE, "--delta", 0), "delta must be a number strictly between 0 and 1"),
+        ((*VOTE, "--delta", 0.9), "got 0.9: did you mean 0.1?"),
         ((*VOTE, "--constant", "pi"), "constant must be one of"),
     ],
 )
@@ -146,6 +147,12 @@ def test_a_pilot_gives_its_moments(invoke, certified, tmp_path):
         cwd=tmp_path,
     )
     assert json.loads(own.stdout)["samples_needed"]["lacasse"] == fields["n_samples"]
+
+
+def test_a_plan_of_a_test_refuses_a_confidence_for_delta(invoke, tmp_path):
+    arguments = ("--target", 0.3, "--risk", 0.1, "--delta", 0.95)
+    done = invoke("plan", *arguments, cwd=tmp_path, status=2)
+    assert done.stderr.endswith("got 0.95: did you mean 0.05?\n")
 
 
 def test_a_pilot_that_does_not_hold_up_is_refused(invoke, certified, tmp_path):

@@ -7,6 +7,9 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 FEATURES = ["income", "age", "city", "branch"]
 
@@ -47,7 +50,7 @@ def test_labels_are_those_of_the_loaded_vote(run, certified, fresh, as_trained, 
     fresh.to_csv(tmp_path / "fresh.csv", index=False)
     done = run("predict", certified.model_path, "fresh.csv", cwd=tmp_path)
     labels = read(done.stdout)
-    assert list(labels.columns) == ["prediction"]
+    assert list(labels.columns) == ["prediction", "share"]
     expected = certified.vote.predict(as_trained(fresh, certified.vote))
     assert labels["prediction"].tolist() == expected.tolist()
     assert set(expected) == {"no", "yes"}
@@ -87,12 +90,107 @@ def test_json_and_quiet(predict, fresh):
 
 
 def test_order_of_columns_and_other_columns_do_not_matter(predict, fresh):
-    plain = predict(fresh).stdout
-    mixed = fresh[FEATURES[::-1]].assign(
-        note="x", odd=[f"{i}" if i % 2 else "a" for i in fresh.age]
+    plain = read(predict(fresh).stdout)
+    odd = [f"{i}" if i % 2 else "a" for i in fresh.age]
+    mixed = fresh[FEATURES[::-1]].assign(note="x", odd=odd)
+    for arguments in ((), ("--drop", "note")):
+        frame = read(predict(mixed, *arguments).stdout)
+        assert frame.columns.tolist() == ["note", "odd", "prediction", "share"]
+        assert frame[["prediction", "share"]].equals(plain)
+        assert frame["odd"].tolist() == odd
+
+
+def test_columns_that_the_model_does_not_use_stay_as_they_are_written(predict, fresh):
+    ids = [f"{i:03}" for i in range(46)] + ["NA", "?", "a,b", " 7.50"]
+    frame = fresh.assign(id=ids, repaid="no")[["id", *FEATURES, "repaid"]]
+    lines = predict(frame).stdout.splitlines()
+    assert lines[0] == "id,repaid,prediction,share"
+    assert [line.split(",no,")[0] for line in lines[1:]] == [*ids[:48], '"a,b"', " 7.50"]
+
+
+def test_columns_of_parquet_stay(invoke, certified, fresh, tmp_path):
+    days = pd.date_range("2020-01-01", periods=50)
+    fresh.assign(id=np.arange(50) + 10**17, day=days).to_parquet(tmp_path / "f.parquet")
+    frame = read(invoke("predict", certified.model_path, "f.parquet", cwd=tmp_path).stdout)
+    assert frame["id"].tolist() == list(range(10**17, 10**17 + 50))
+    assert frame["day"].tolist() == days.strftime("%Y-%m-%d").tolist()
+
+
+def test_the_share_is_that_of_the_prediction(predict, fresh):
+    frame = read(predict(fresh, "--shares").stdout)
+    assert list(frame.columns) == ["prediction", "share", "share no", "share yes"]
+    expected = np.where(frame["prediction"] == "yes", frame["share yes"], frame["share no"])
+    assert frame["share"].tolist() == expected.tolist()
+    assert frame["share"].min() >= 0.5 - 1e-12
+    assert frame["share"].nunique() > 2
+
+
+def test_names_that_are_taken(predict, fresh):
+    mixed = fresh.assign(**{"prediction": "old", "prediction (table)": "older", "share yes": 1})
+    done = predict(mixed, "--shares")
+    frame = read(done.stdout)
+    added = ["prediction", "share", "share no", "share yes"]
+    tables = ["prediction (table)", "prediction (table) (table)", "share yes (table)"]
+    assert frame.columns.tolist() == [*tables, *added]
+    assert set(frame[tables[0]]) == {"old"}
+    assert set(frame[tables[1]]) == {"older"}
+    assert frame[added].equals(read(predict(fresh, "--shares").stdout))
+    words = "note: 'prediction', 'share yes' of the table: called 'prediction (table)' here."
+    assert words in done.stderr.splitlines()
+
+
+@pytest.fixture
+def own(numbers, tmp_path):
+    """Save a classifier that was fitted on some of the numbers."""
+
+    def own(model, names=True):
+        X = numbers[list("abcde")]
+        model.fit(X[:200] if names else X[:200].to_numpy(), numbers["label"][:200])
+        joblib.dump(model, tmp_path / "own.joblib")
+        return model
+
+    return own
+
+
+def test_a_classifier_of_ones_own_claims_a_probability(own, invoke, numbers, tmp_path):
+    # Its threshold is not at a half: the predicted class is not always the likelier one.
+    model = own(FixedThresholdClassifier(LogisticRegression(), threshold=0.8))
+    numbers.assign(id=np.arange(400)).to_csv(tmp_path / "n.csv", index=False)
+    frame = read(invoke("predict", "own.joblib", "n.csv", "--shares", cwd=tmp_path).stdout)
+    names = ["label", "id", "prediction", "probability", "probability 0", "probability 1"]
+    assert frame.columns.tolist() == names
+    proba = model.predict_proba(numbers[list("abcde")])
+    labels = model.predict(numbers[list("abcde")])
+    assert frame["prediction"].tolist() == labels.tolist()
+    expected = np.where(labels == 1, proba[:, 1], proba[:, 0])
+    assert np.allclose(frame["probability"], expected, atol=1e-12)
+    assert frame["probability"].min() < 0.5
+
+
+def test_a_classifier_that_claims_nothing(own, invoke, numbers, tmp_path):
+    model = own(RidgeClassifier())
+    numbers.drop(columns="label").to_csv(tmp_path / "n.csv", index=False)
+    frame = read(invoke("predict", "own.joblib", "n.csv", cwd=tmp_path).stdout)
+    assert frame.columns.tolist() == ["prediction"]
+    assert frame["prediction"].tolist() == model.predict(numbers[list("abcde")]).tolist()
+    done = invoke("predict", "own.joblib", "n.csv", "--shares", "-q", cwd=tmp_path, status=2)
+    assert done.stderr == (
+        "error: own.joblib knows no shares or probabilities: leave --shares out.\n"
     )
-    assert predict(mixed).stdout == plain
-    assert predict(mixed, "--drop", "note").stdout == plain
+
+
+def test_what_a_certificate_left_out_is_not_given_to_its_model(own, invoke, numbers, tmp_path):
+    """A model that was fitted on an array counts columns, and does not know their names."""
+    model = own(DecisionTreeClassifier(random_state=0), names=False)
+    table = numbers.assign(id=np.arange(400))[["id", *numbers.columns]]
+    table[200:].to_csv(tmp_path / "new.csv", index=False)
+    options = ("--model", "own.joblib", "--drop", "id", "--target", "label", "--quiet")
+    invoke("certify", "new.csv", *options, cwd=tmp_path)
+    frame = read(invoke("predict", "new-certificate/model.joblib", "new.csv", cwd=tmp_path).stdout)
+    assert frame.columns.tolist()[:3] == ["id", "label", "prediction"]
+    expected = model.predict(table[200:][list("abcde")].to_numpy())
+    assert frame["prediction"].tolist() == expected.tolist()
+    assert frame["id"].tolist() == list(range(200, 400))
 
 
 @pytest.mark.parametrize("form", ["fresh.parquet", "fresh.tsv"])

@@ -2,14 +2,16 @@
 
 import csv
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from certivote import VoteStatistics, minimize
+from certivote import VoteStatistics, datasets, minimize
 from certivote.bounds import get_bound
-from certivote.datasets import list_datasets, load
+from certivote.datasets import _sources as sources
+from certivote.datasets import list_datasets, load, sizes_here
 
 # The paper's appendix table: size of the train set, of the test set, dimension.
 SIZES = {
@@ -61,10 +63,36 @@ def test_the_list_is_the_callers_to_change():
     assert list_datasets() == list(SIZES)
 
 
+@pytest.mark.parametrize("name", SIZES)
+def test_a_task_is_here_if_all_that_it_reads_is(name, data, tmp_path, monkeypatch):
+    wanted = []
+    with monkeypatch.context() as patch:
+        patch.setattr(datasets, "read", partial(recorded, wanted, datasets.read))
+        load(name)
+    for variable in ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(variable, str(tmp_path / "nowhere"))
+    monkeypatch.setattr(sources, "DEBIAN", tmp_path / "nowhere")
+    monkeypatch.setenv("CERTIVOTE_DATA", str(tmp_path))
+    for absent in (*wanted, None):
+        for file in wanted:
+            (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / file).touch()
+        if absent is not None:
+            (tmp_path / absent).unlink()
+        assert (sizes_here(name) is None) == (absent is not None)
+
+
+def recorded(names, read, name, **options):
+    names.append(name)
+    return read(name, **options)
+
+
 @pytest.mark.parametrize("name", ["iris", "letter", "Glass", "", None, ["glass"]])
 def test_an_unknown_name_lists_the_known_ones(name):
     with pytest.raises(ValueError, match="name must be one of") as caught:
         load(name)
+    with pytest.raises(ValueError, match="name must be one of"):
+        sizes_here(name)
     assert all(known in str(caught.value) for known in SIZES)
     assert repr(name) in str(caught.value)
 
@@ -74,6 +102,7 @@ def test_sizes_types_and_labels(name, data):
     dataset = load(name, download=False)
     m, m_test, dimension = SIZES[name]
     assert dataset.name == name
+    assert sizes_here(name) == (*SIZES[name], 2)
     assert dataset.X_train.shape == (m, dimension)
     assert dataset.X_test.shape == (m_test, dimension)
     assert dataset.y_train.shape == (m,)

@@ -6,7 +6,6 @@ from contextvars import ContextVar
 from functools import cache
 from threading import Lock
 
-import joblib
 from threadpoolctl import ThreadpoolController
 
 _limited = Lock()
@@ -49,4 +48,8 @@ def one_core() -> Iterator[None]:
 def available_cores() -> int:
     """Return the number of cores that the calling thread may use."""
     limit = _cores.get()
-    return int(joblib.cpu_count()) if limit is None else limit
+    if limit is not None:
+        return limit
+    from joblib import cpu_count
+
+    return int(cpu_count())

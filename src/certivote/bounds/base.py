@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, clone
 
+from .._utils.parameters import Parametrised
 from .._utils.validation import check_choice, check_delta, check_distribution, check_prior
 from ..divergences import xi
 from ..labels import check_votes
@@ -22,7 +22,7 @@ __all__ = ["Bound", "ConstantBound"]
 _Array = NDArray[np.float64]
 
 
-class Bound(BaseEstimator, ABC):
+class Bound(Parametrised, ABC):
     """A certificate on the risk of a weighted majority vote.
 
     A subclass says in class attributes what it is and what its numbers mean, and computes a value
@@ -291,10 +291,7 @@ class ConstantBound(Bound):
 
     def settled(self, offers: Iterable[str]) -> "Bound":
         """Return this bound with the constant that it takes, by its name."""
-        if self.constant is not None:
-            return self
-        own: Bound = clone(self).set_params(constant="exact")
-        return own
+        return self if self.constant is not None else self.copied(constant="exact")
 
     def radius(
         self, copies: int, kl: float, m: int, share: float = 1.0, outcomes: int = 2

@@ -6,13 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 
 from .._utils.validation import check_number
 from ..statistics import Statistics
 from .base import Bound, ConstantBound
 from .evidence import CONSTANT, DELTA, Figure, Setting
-from .registry import bound_at
+from .registry import bound_with
 
 __all__ = ["BestBound"]
 
@@ -111,7 +110,7 @@ class BestBound(ConstantBound):
         """Return this bound with the members that statistics which offer so much can carry."""
         own: Bound = super().settled(offers)
         if self.shares is None:
-            own = clone(own).set_params(shares=_shares_for(offers))
+            own = own.copied(shares=_shares_for(offers))
         return own
 
     def _members(self, offers: Iterable[str] = _EVERYTHING) -> dict[str, Bound]:
@@ -127,7 +126,9 @@ class BestBound(ConstantBound):
         if self._built is None or self._built[0] != key:
             self._check_shares(pairs)
             members = {
-                name: bound_at(name, float(self.delta) * float(share), self.constant)
+                name: bound_with(
+                    name, delta=float(self.delta) * float(share), constant=self.constant
+                )
                 for name, share in pairs
             }
             self._built = (key, members)
@@ -148,7 +149,7 @@ class BestBound(ConstantBound):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the parameters: the members are built from them."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_built"}
+        return {name: value for name, value in vars(self).items() if name != "_built"}
 
     @property
     def needs(self) -> frozenset[str]:
@@ -162,7 +163,7 @@ class BestBound(ConstantBound):
 
     def members(self) -> tuple[Bound, ...]:
         """Return what solvers descend for the members."""
-        copies = (clone(member) for member in self._members().values())
+        copies = (member.copied() for member in self._members().values())
         return tuple(part for member in copies for part in member.members())
 
     def fixed_weights(self, p: _Array) -> list[_Array]:
@@ -225,8 +226,7 @@ class BestBound(ConstantBound):
 
     def winner(self, evidence: Mapping[str, Any]) -> Bound:
         """Return a copy of the member that won, at its share of δ."""
-        own: Bound = clone(self._split(evidence)[0])
-        return own
+        return self._split(evidence)[0].copied()
 
     def described(self, evidence: Mapping[str, Any]) -> list[tuple[str, Figure, Any]]:
         """Return name, description and value of each number of the evidence."""

@@ -2,6 +2,7 @@
 
 from typing import Any, TypeVar
 
+from .._utils.validation import check_claimed_delta
 from .base import Bound
 from .moment import MomentBound
 
@@ -11,6 +12,7 @@ __all__ = [
     "DEFAULT_OF_COMPLEMENTS",
     "DEFAULT_OF_ONE",
     "bound_at",
+    "bound_with",
     "check_registered",
     "get_bound",
     "list_bounds",
@@ -150,8 +152,8 @@ def bound_at(
     bound : str, Bound or None
         The bound, by name or as an object with its settings.
     delta : float, default=None
-        The probability that the certificate may fail: 0.05 if None. It must not contradict an
-        object's.
+        The probability that the certificate may fail: 0.05 if None, at most 0.5. It must not
+        contradict an object's, which may be any.
     constant : str, default=None
         The constant, for those bounds that have one.
 
@@ -165,8 +167,13 @@ def bound_at(
         if delta not in (None, bound.delta):
             raise ValueError(f"delta is {delta!r}, but the bound object has {bound.delta!r}.")
         return bound
-    chosen = get_bound(DEFAULT if bound is None else bound)
-    wanted = {"delta": delta, "constant": constant}
-    known = chosen.get_params(deep=False)
-    settings = {name: value for name, value in wanted.items() if value is not None}
-    return get_bound(chosen.name, **{name: settings[name] for name in settings if name in known})
+    if delta is not None:
+        check_claimed_delta(delta)
+    return bound_with(DEFAULT if bound is None else bound, delta=delta, constant=constant)
+
+
+def bound_with(name: str, **settings: Any) -> Bound:
+    """Return a bound by its name with those of the settings that it has and that are not None."""
+    known = get_bound(name).get_params(deep=False)
+    given = {key: value for key, value in settings.items() if value is not None and key in known}
+    return get_bound(name, **given)

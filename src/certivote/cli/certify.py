@@ -16,7 +16,9 @@ from .output import (
     CERTIFICATE,
     MODEL,
     REPORT,
+    SAFE_MODEL,
     claim_of,
+    is_safe,
     note,
     print_json,
     results_folder,
@@ -57,7 +59,7 @@ def certify(
     model: Annotated[
         Path | None,
         typer.Option(
-            help="A .joblib file with fitted voters, or with a vote that certify wrote: then all "
+            help="A file with fitted voters, or with a vote that certify wrote: then all "
             f"of DATA certifies, and must be new to them. {options.RUNS_CODE}",
         ),
     ] = None,
@@ -67,6 +69,14 @@ def certify(
     seed: options.Seed = options.SEED,
     jobs: options.Jobs = None,
     out: options.Out = None,
+    safe: Annotated[
+        bool,
+        typer.Option(
+            "--safe",
+            help="Write model.skops too: others can load it without running code in it. Needs "
+            "skops.",
+        ),
+    ] = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
@@ -88,6 +98,10 @@ def certify(
         training = {"--voters": voters, "--n-voters": n_voters, "--certify-size": certify_size}
         _check_model_options(data, training, prior)
     check_prior(prior)
+    if safe:
+        from .safe import require_skops
+
+        require_skops()
     learner = MajorityVoteClassifier(
         voters=make_voters(voters, n_voters, jobs),
         bound=bound_at(bound, delta, constant),
@@ -98,7 +112,7 @@ def certify(
         verbose=0 if quiet or as_json else 1,
     )
     columns = {"target": target, "drop": drop or [], "categorical": categorical or []}
-    result = _certify(learner, options.DATA if data is None else data, columns, model, out)
+    result = _certify(learner, options.DATA if data is None else data, columns, model, out, safe)
     if as_json:
         print_json(result)
     else:
@@ -122,6 +136,7 @@ def _certify(
     columns: dict[str, Any],
     model: Path | None,
     out: Path | None,
+    safe: bool,
 ) -> dict[str, Any]:
     """Learn a vote, or take the one in a model, certify it, and write the results.
 
@@ -141,26 +156,31 @@ def _certify(
         digest = file_sha256(model) if model.is_file() else None
         saved = load_model(model, quiet)
         table = read_for(saved, data, **columns, quiet=quiet)
-    folder = results_folder(out, table.name, "certificate", (MODEL, REPORT, CERTIFICATE))
+    folder = results_folder(
+        out, table.name, "certificate", (MODEL, SAFE_MODEL, REPORT, CERTIFICATE)
+    )
     if not quiet and (folder / CERTIFICATE).exists():
         note(f"the certificate in {folder} will be replaced.")
     clock.lap("reading")
     page: dict[str, Any] = {"details": {"data": data, "model": MODEL}}
-    write_model: Callable[[Path], object]
     if model is not None and is_vote(saved):
         vote = saved
         certificate = _of(table, vote.certify(table.X, table.y, bound=learner.bound))
-        write_model = partial(_copy, model, digest)
         clock.lap("voting")
     else:
         vote = _fit(learner, saved, table)
         certificate = vote.certificate_ = _of(table, vote.certificate_)
-        write_model = partial(joblib.dump, vote)
         page["optimisation"] = vote.optimisation_
         clock.lap("fit")
         del clock.seconds["fit"]
         clock.seconds |= vote.fit_times_
-    certificate, files = _write(folder, write_model, certificate, page)
+    models: dict[str, Callable[[Path], object]] = {
+        MODEL: partial(joblib.dump, vote),
+        SAFE_MODEL: partial(_write_safe, vote, table.X) if safe else lambda path: None,
+    }
+    if model is not None and vote is saved:
+        models[SAFE_MODEL if is_safe(model) else MODEL] = partial(_copy, model, digest)
+    certificate, files = _write(folder, models, certificate, page)
     result: dict[str, Any] = {
         "statement": claim_of(certificate),
         "certificate": certificate.to_dict(),
@@ -196,23 +216,34 @@ def _copy(model: Path, digest: str | None, path: Path) -> None:
         raise ValueError(f"{model} has changed since it was loaded: run this again.")
 
 
+def _write_safe(model: Any, X: Any, path: Path) -> None:
+    """Write a model so that it can be loaded without running code in it, or say why not."""
+    from .safe import dump_safe
+
+    try:
+        dump_safe(model, path, X)
+    except ValueError as error:
+        note(f"there is no {path.name}: {error}")
+
+
 def _write(
     folder: Path,
-    write_model: Callable[[Path], object],
+    models: Mapping[str, Callable[[Path], object]],
     certificate: "Certificate",
     page: Mapping[str, Any],
 ) -> tuple["Certificate", list[Path]]:
-    """Write the model, the page, and the certificate with the digests of both."""
+    """Write the model, the page, and the certificate with the digests of all."""
     from ..report import write_report
 
     def write_certificate(path: Path) -> None:
         nonlocal certificate
-        files = {name: file_sha256(path.with_name(name)) for name in (MODEL, REPORT)}
+        others = [path.with_name(name) for name in (*models, REPORT)]
+        files = {other.name: file_sha256(other) for other in others if other.exists()}
         certificate = replace(certificate, files=files)
         certificate.to_json(path)
 
     writers: dict[str, Callable[[Path], object]] = {
-        MODEL: write_model,
+        **models,
         REPORT: lambda path: write_report(certificate, path, **page),
         CERTIFICATE: write_certificate,
     }

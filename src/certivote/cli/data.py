@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 
 from .._utils.files import file_sha256
 from ..datasets import list_datasets, load
-from .table_files import open_table
+from .columns import Columns, Values
+from .table_checks import IDENTIFIERS, ORDER, check_identifiers, check_order
+from .table_files import NO_NAME, open_table
 
 __all__ = ["Table", "builtin_names", "builtin_table", "read_table"]
 
 _SCIKIT_LEARN = ("breast-cancer", "digits")
 _USUAL_TARGETS = ("target", "class", "label", "y")
+# So many columns with the same note have a line each.
+_ALIKE = 3
 
 
 @dataclass
@@ -34,6 +38,27 @@ class Table:
     provenance: dict[str, Any] = field(default_factory=dict)
     # Test examples and labels, where the data set has its own.
     test: tuple[Any, NDArray[Any]] | None = None
+    # The columns that are no features, as they are written, where labels are not needed.
+    others: Any = None
+    # How it was read: of each column its name, kind, missing values and a note; rows; classes.
+    reading: dict[str, Any] = field(default_factory=dict)
+    # What was looked for in all of it and not found, by topic, and what was found.
+    checks: dict[str, str] = field(default_factory=dict)
+    findings: list[str] = field(default_factory=list)
+
+    def unusual(self) -> list[str]:
+        """Return a line on each column about which something is unusual, or on many alike."""
+        notes: dict[str, list[str]] = {}
+        for column in self.reading.get("columns", ()):
+            if column["note"] and (column["kind"] != "dropped" or not column["name"]):
+                notes.setdefault(column["note"], []).append(column["name"])
+        lines = []
+        for note, names in notes.items():
+            if len(names) > _ALIKE:
+                lines.append(f"{len(names)} columns, such as {names[0]!r}: {note}")
+            else:
+                lines += [f"column {name!r}: {note}" if name else note for name in names]
+        return lines
 
 
 def builtin_names() -> list[str]:
@@ -71,25 +96,27 @@ def read_table(
                 raise ValueError(f"{option} is for files: {data} is built in, as it is.")
         return builtin_table(data)
     _check_file(path)
-    names, read = open_table(path, quiet)
+    file = open_table(path, quiet)
     for option, wanted in (("--drop", drop), ("--categorical", categorical)):
         for name in wanted:
-            _require(option, name, names, path)
+            _require(option, name, file.names, path)
+    guess = ""
     if labelled or target is not None:
-        target = _find_target(target, [n for n in names if n not in drop], features, path)
+        rest = [name for name in file.names if name not in drop]
+        target, guess = _find_target(target, rest, features, path)
     as_text = [*categorical, *(names_only or ()), *([] if target is None else [target])]
-    frame = read(as_text, as_read)
+    frame = file.read(as_text, as_read)
     if len(frame) == 0:
         raise ValueError(f"{path} has a header but no rows.")
     provenance = {
         "data": path.name.encode("utf-8", "replace").decode(),
         "data_sha256": file_sha256(path),
     }
-    y = None
+    y, classes = None, dict[str, int]()
     if target is not None:
-        y = _labels(frame[target], target, path)
+        y, classes = _labels(frame[target], target, path)
         provenance["target"] = target
-    left = [name for name in names if name not in drop and name != target]
+    left = [name for name in file.names if name not in drop and name != target]
     if features is not None:
         for name in features:
             _require("the model", name, left, path)
@@ -100,26 +127,63 @@ def read_table(
         provenance["dropped"] = json.dumps(list(drop))
     if categorical:
         provenance["categorical"] = json.dumps(list(categorical))
-    X = frame[left]
-    if not as_read:
-        X = _typed(X, categorical, path) if names_only is None else _typed_as(X, names_only, path)
-    return Table(path.stem, X, y, provenance)
+    columns = Columns(frame, path)
+    if as_read:
+        X = columns.as_they_are(left)
+    elif names_only is None:
+        X = columns.typed(left, categorical)
+    else:
+        X = columns.typed_as(left, names_only)
+    for name in frame.columns:
+        if name == target:
+            columns.leave(name, "target", guess)
+        elif name not in left:
+            columns.leave(name, "dropped", "" if name else f"the first column {NO_NAME}")
+    table = Table(path.stem, X, y, provenance, reading=_reading(columns, classes))
+    if not labelled:
+        table.others = file.verbatim([name for name in file.names if name not in left])
+    else:
+        _examine(table, columns, [name for name in frame.columns if name != target])
+    return table
 
 
-def builtin_table(name: str, download: bool = True) -> Table:
+def _examine(table: Table, columns: Columns, names: list[str]) -> None:
+    """Look in a whole table, before it is split, for what its certificate must not be silent of."""
+    for topic, check in ((IDENTIFIERS, check_identifiers), (ORDER, check_order)):
+        found, cleared = check(columns, names)
+        table.findings += found
+        if not found:
+            table.checks[topic] = cleared
+
+
+def _reading(columns: Columns, classes: dict[str, int]) -> dict[str, Any]:
+    """Return how the columns were read, in the order of the file, and how many rows there are."""
+    entries = [columns.read[name] for name in columns.frame.columns]
+    return {"columns": entries, "rows": len(columns.frame), "classes": classes}
+
+
+def builtin_table(name: str) -> Table:
     """Return the data that a built-in name stands for."""
     import pandas as pd
 
+    test = None
     if name in _SCIKIT_LEARN:
         from sklearn.datasets import load_breast_cancer, load_digits
 
         bunch = (load_breast_cancer if name == "breast-cancer" else load_digits)(as_frame=True)
-        y = bunch.target_names[bunch.target.to_numpy()]
-        return Table(name, bunch.data.astype(float), np.asarray(y), {"data": name})
-    data = load(name, download=download)
-    columns = [f"x{j}" for j in range(data.X_train.shape[1])]
-    X, X_test = (pd.DataFrame(part, columns=columns) for part in (data.X_train, data.X_test))
-    return Table(name, X, data.y_train, {"data": name}, (X_test, data.y_test))
+        X, y = bunch.data, np.asarray(bunch.target_names[bunch.target.to_numpy()])
+    else:
+        data = load(name)
+        names = [f"x{j}" for j in range(data.X_train.shape[1])]
+        X, X_test = (pd.DataFrame(part, columns=names) for part in (data.X_train, data.X_test))
+        y, test = data.y_train, (X_test, data.y_test)
+    columns = Columns(X, name)
+    kinds, codes = np.unique(y, return_inverse=True)
+    X = columns.typed(list(X.columns), ())
+    reading = _reading(columns, _class_counts(kinds, codes))
+    table = Table(name, X, y, {"data": name}, test, X[[]], reading)
+    _examine(table, columns, list(X.columns))
+    return table
 
 
 def _check_file(path: Path) -> None:
@@ -148,58 +212,73 @@ def _require(who: str, name: str, names: Sequence[str], path: Path) -> None:
 
 def _find_target(
     target: str | None, names: list[str], features: Sequence[str] | None, path: Path
-) -> str:
+) -> tuple[str, str]:
+    """Return the target, and how it was found if nobody named it."""
     if target is not None:
         _require("--target", target, names, path)
-        return target
+        return target, ""
     # What the model does not use must be the label, if it is one column.
     others = [name for name in names if features is None or name not in features]
     if not others:
         raise ValueError(f"{path} has no column besides the model's: where are the labels?")
     usual = [name for name in others if name.lower() in _USUAL_TARGETS]
-    return usual[0] if usual else others[-1]
+    why = (
+        "by its name"
+        if usual
+        else "as the last one" + " that the model does not use" * (features is not None)
+    )
+    return (usual or others[-1:])[0], f"taken as the target, {why}; --target names another"
 
 
-def _labels(column: Any, target: str, path: Path) -> NDArray[Any]:
+def _labels(column: Any, target: str, path: Path) -> tuple[NDArray[Any], dict[str, int]]:
+    """Return the labels, and how many rows are of each."""
+    import pandas as pd
+
     missing = int(column.isna().sum())
     if missing:
         raise ValueError(
             f"the target {target!r} is missing in {missing} of {len(column)} rows of {path}: "
             "remove these rows, or name another column with --target."
         )
-    if 0 < len(_no_numbers(column)) < len(column):
+    if not pd.api.types.is_numeric_dtype(column.dtype) and (texts := Values(column)).mixed:
         raise ValueError(
-            f"the target {target!r} mixes numbers and text, such as {_examples(column)}: write "
+            f"the target {target!r} mixes numbers and text, such as {texts.examples}: write "
             "each label in one way, or name another column with --target."
         )
-    values = _label_values(column)
-    kinds = np.unique(values)
+    codes, kinds = pd.factorize(column)
+    kinds, merged = np.unique(_label_values(kinds, target), return_inverse=True)
+    codes = merged[codes]
     if kinds.size < 2:
         raise ValueError(
             f"the target {target!r} has one value only, {kinds[0].item()!r}: there is nothing to "
             "tell apart."
         )
-    fractions = values.dtype.kind == "f" and bool(np.any(values != np.round(values)))
-    if fractions or kinds.size == len(values) or kinds.size > max(50, len(values) // 2):
+    fractions = kinds.dtype.kind == "f" and bool(np.any(kinds != np.round(kinds)))
+    if fractions or kinds.size == len(codes) or kinds.size > max(50, len(codes) // 2):
         raise ValueError(
-            f"the target {target!r} has {kinds.size} different values in {len(values)} rows: that "
+            f"the target {target!r} has {kinds.size} different values in {len(codes)} rows: that "
             "is a quantity (regression) or an identifier, and certivote certifies classifiers. "
             "Name a column of classes with --target."
         )
-    return values
+    return kinds[codes], _class_counts(kinds, codes)
 
 
-def _label_values(column: Any) -> NDArray[Any]:
+def _class_counts(kinds: NDArray[Any], codes: NDArray[np.intp]) -> dict[str, int]:
+    counts = np.bincount(codes, minlength=len(kinds)).tolist()
+    return {str(kind): count for kind, count in zip(kinds.tolist(), counts, strict=True)}
+
+
+def _label_values(kinds: Any, target: str) -> NDArray[Any]:
     """Return labels as whole numbers or true and false where they are written so, else as text."""
-    values = column.to_numpy()
+    values = np.asarray(kinds)
     if values.dtype.kind in "biu":
-        return np.asarray(values)
+        return values
     if values.dtype.kind == "f":
         whole = bool(np.all((values == np.round(values)) & (np.abs(values) < 2.0**53)))
-        return np.asarray(values.astype(np.int64) if whole else values)
-    texts = [str(value) for value in column]
+        return values.astype(np.int64) if whole else values
+    texts = [str(value) for value in values]
     if any(text.endswith("\0") for text in texts):
-        raise ValueError(f"the target {column.name!r} has labels that end in a null character.")
+        raise ValueError(f"the target {target!r} has labels that end in a null character.")
     if set(texts) == {"True", "False"}:
         return np.array([text == "True" for text in texts])
     # 01 is not 1: only what says the same after being read and written is a number.
@@ -208,108 +287,3 @@ def _label_values(column: Any) -> NDArray[Any]:
     if all(re.fullmatch(r"-?\d*\.\d+([eE][-+]?\d+)?", text) for text in texts):
         return np.array([float(text) for text in texts])
     return np.array(texts, dtype=np.str_)
-
-
-def _is_of_numbers(column: Any) -> bool:
-    """Tell whether a column is one of numbers or dates by its type."""
-    import pandas as pd
-
-    types = pd.api.types
-    kinds = (types.is_numeric_dtype, types.is_datetime64_any_dtype)
-    return any(kind(column.dtype) for kind in kinds)
-
-
-def _no_numbers(column: Any) -> Any:
-    """Return the values of a column that cannot be read as numbers, without missing ones."""
-    import pandas as pd
-
-    if _is_of_numbers(column):
-        return column.iloc[:0]
-    known = column.dropna()
-    return known[pd.to_numeric(known.astype(str), errors="coerce").isna()]
-
-
-def _examples(column: Any) -> str:
-    """Return a number and a text of a column that mixes them."""
-    texts = _no_numbers(column)
-    return f"{column.dropna().drop(texts.index).iloc[0]} and {texts.iloc[0]!r}"
-
-
-def _typed(frame: Any, categorical: Sequence[str], path: Path) -> Any:
-    """Return columns of floats, and of text for categories, true or false, and the rest.
-
-    A column is one or the other as a whole: one that mixes numbers and text is refused, so that no
-    type depends on which rows certify.
-    """
-    import pandas as pd
-
-    mixed = []
-    columns: dict[str, Any] = {}
-    for name in frame.columns:
-        column = frame[name]
-        texts = _no_numbers(column)
-        if name in categorical or pd.api.types.is_bool_dtype(column.dtype):
-            columns[name] = _text(column)
-        elif 0 < len(texts) < column.count():
-            mixed.append(name)
-        elif _is_of_numbers(column) or (len(texts) == 0 and column.count() > 0):
-            columns[name] = _floats(column, path)
-        else:
-            columns[name] = _text(column)
-    if mixed:
-        what = f"column {mixed[0]!r} mixes" if len(mixed) == 1 else f"columns {mixed} mix"
-        raise ValueError(
-            f"{what} numbers and text in {path}, such as {_examples(frame[mixed[0]])}: correct it, "
-            f"leave it out with --drop, or call all of it names with --categorical {mixed[0]!r}."
-        )
-    return pd.DataFrame(columns, index=frame.index)
-
-
-def _typed_as(frame: Any, names_only: Sequence[str], path: Path) -> Any:
-    """Return the columns as a model was trained on them, whatever they look like here."""
-    import pandas as pd
-
-    columns: dict[str, Any] = {}
-    for name in frame.columns:
-        column = frame[name]
-        if name in names_only:
-            columns[name] = _text(column)
-            continue
-        wrong = _no_numbers(column)
-        if len(wrong):
-            raise ValueError(
-                f"column {name!r} holds numbers for the model, but {wrong.iloc[0]!r} in {path}."
-            )
-        columns[name] = _floats(column, path)
-    return pd.DataFrame(columns, index=frame.index)
-
-
-def _floats(column: Any, path: Path) -> Any:
-    """Return a column as floats, dates in seconds since 1970, and refuse infinite ones."""
-    import pandas as pd
-
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        plain = column.dt.tz_convert(None) if column.dt.tz is not None else column
-        column = (plain - pd.Timestamp(0)) / pd.Timedelta(seconds=1)
-    try:
-        floats = pd.to_numeric(column).astype(float)
-    except OverflowError:
-        floats = column.map(float, na_action="ignore")
-    if bool((floats.abs() > np.finfo(np.float32).max).any()):
-        raise ValueError(
-            f"column {column.name!r} of {path} holds an infinite value, or one beyond 3.4e38: "
-            "correct it, or leave it empty, which means missing."
-        )
-    return floats
-
-
-def _text(column: Any) -> Any:
-    """Return a column as text, with None where it is missing; whole numbers without a point."""
-    import pandas as pd
-
-    # Beside a gap pandas writes and reads whole numbers with a point.
-    texts = [
-        None if gone else re.sub(r"^(-?\d+)\.0$", r"\1", str(value))
-        for value, gone in zip(column, column.isna(), strict=True)
-    ]
-    return pd.Series(texts, index=column.index, dtype=object)

@@ -15,16 +15,13 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from .._utils.files import file_sha256
 from .._version import __version__
-from ..certificate import Certificate, CertificateError
 from ..classifiers import CertifiedVote
 from ..voters import Stumps, Trees
 from .data import Table, read_table
-from .output import MODEL, REPORT, note
+from .output import is_safe, note
 
 __all__ = [
-    "check_belongs",
     "check_prior",
     "frozen",
     "is_vote",
@@ -87,14 +84,32 @@ def _preprocessing() -> ColumnTransformer:
 
 def load_model(path: Path, quiet: bool) -> Any:
     """Return the classifier, or the list of classifiers, in a file that the user named."""
-    import joblib
-
     if not path.is_file():
         raise ValueError(f"there is no model file {path}.")
+    if is_safe(path):
+        from .safe import load_safe
+
+        model = load_safe(path)
+    else:
+        model = _unpickled(path, quiet)
+    members = model if isinstance(model, list | tuple) else [model]
+    for member in members or [model]:
+        if not (hasattr(member, "predict") and is_classifier(member)):
+            raise ValueError(
+                f"{path} holds a {type(member).__name__}, which is not a classifier: save a fitted "
+                "scikit-learn classifier, or a list of them, with joblib.dump."
+            )
+    return model
+
+
+def _unpickled(path: Path, quiet: bool) -> Any:
+    """Return what is in a .joblib file, after a word of warning."""
+    import joblib
+
     if not quiet:
         note(TRUST)
     try:
-        model = joblib.load(path)
+        return joblib.load(path)
     except Exception as error:
         writer = _writer(path)
         if writer is not None and writer != __version__:
@@ -106,14 +121,6 @@ def load_model(path: Path, quiet: bool) -> Any:
         raise ValueError(
             f"{path} is not a model that joblib can load: {type(error).__name__}: {error}"
         ) from error
-    members = model if isinstance(model, list | tuple) else [model]
-    for member in members or [model]:
-        if not (hasattr(member, "predict") and is_classifier(member)):
-            raise ValueError(
-                f"{path} holds a {type(member).__name__}, which is not a classifier: save a fitted "
-                "scikit-learn classifier, or a list of them, with joblib.dump."
-            )
-    return model
 
 
 def _writer(path: Path) -> str | None:
@@ -122,27 +129,6 @@ def _writer(path: Path) -> str | None:
         rb"certivote_version.{0,4}?\x8c.([0-9][\w.+-]*)", path.read_bytes(), re.DOTALL
     )
     return None if found is None else found.group(1).decode("ascii")
-
-
-def check_belongs(certificate: Certificate, path: Path, model: Path) -> list[str]:
-    """Refuse files of another run than a certificate, as far as it says what it was written with.
-
-    The page is looked for beside the certificate, which is at ``path``. What comes back are the
-    files that are there, and of which it carries no digest.
-    """
-    unbound = []
-    for name, file in ((MODEL, model), (REPORT, path.with_name(REPORT))):
-        digest = certificate.files.get(name)
-        if not file.is_file():
-            continue
-        if digest is None:
-            unbound.append(str(file))
-        elif file_sha256(file) != digest:
-            raise CertificateError(
-                f"{file} is not the file that was written with {path}: one of them is of another "
-                "run, or has changed since. Take both from one run, or run certify again."
-            )
-    return unbound
 
 
 def read_for(

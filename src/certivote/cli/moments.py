@@ -163,9 +163,11 @@ def _read_pilot(path: Path) -> _Moments | float:
 
 def _plan_test(target: float, risk: float, delta: float, bound: str | None) -> dict[str, Any]:
     """Return how many examples a test of a vote that errs so often would need for a claim."""
+    from .._utils.validation import check_claimed_delta
     from ..bounds import HeldoutBound
     from ..planning import samples_to_test
 
+    check_claimed_delta(delta)
     name = HeldoutBound.name
     if bound not in (None, name):
         raise ValueError(f"--bound must be {name} where errors were tested, got {bound!r}.")

@@ -17,7 +17,10 @@ from .output import fail, show_warning
 DATA, DELTA = "breast-cancer", 0.05
 PRIOR, CERTIFY_SIZE, SEED = "uniform", 0.5, 0
 
-RUNS_CODE = "Loading it runs code that is in it: name only a file that you trust."
+RUNS_CODE = (
+    "Loading a .joblib file runs code that is in it: name only a file that you trust. A .skops "
+    "file is loaded without that, or refused."
+)
 
 
 def complete_bound(incomplete: str) -> list[str]:

@@ -21,9 +21,12 @@ __all__ = [
     "CERTIFICATE",
     "MODEL",
     "REPORT",
+    "SAFE_MODEL",
+    "check_belongs",
     "check_folder",
     "claim_of",
     "fail",
+    "is_safe",
     "note",
     "print_json",
     "print_table",
@@ -35,6 +38,7 @@ __all__ = [
 
 # What certify writes.
 MODEL, REPORT, CERTIFICATE = "model.joblib", "report.html", "certificate.json"
+SAFE_MODEL = "model.skops"
 # How often a folder is made again that another process takes away.
 _ATTEMPTS = 10
 
@@ -128,6 +132,36 @@ def check_folder(folder: Path, names: Iterable[str]) -> None:
         ) from error
 
 
+def is_safe(path: Path) -> bool:
+    """Tell by its name whether a model file is one that is loaded without running code in it."""
+    return path.suffix == Path(SAFE_MODEL).suffix
+
+
+def check_belongs(certificate: "Certificate", path: Path, model: Path) -> list[str]:
+    """Refuse files of another run than a certificate, as far as it says what it was written with.
+
+    The others are looked for beside the certificate, which is at ``path``. What comes back are the
+    files that are there, and of which it carries no digest.
+    """
+    from ..certificate import CertificateError
+
+    unbound = []
+    files = {name: path.with_name(name) for name in (MODEL, SAFE_MODEL, REPORT)}
+    files[SAFE_MODEL if is_safe(model) else MODEL] = model
+    for name, file in files.items():
+        digest = certificate.files.get(name)
+        if not file.is_file():
+            continue
+        if digest is None:
+            unbound.append(str(file))
+        elif file_sha256(file) != digest:
+            raise CertificateError(
+                f"{file} is not the file that was written with {path}: one of them is of another "
+                "run, or has changed since. Take both from one run, or run certify again."
+            )
+    return unbound
+
+
 def results_folder(out: Path | None, name: str, kind: str, files: Iterable[str]) -> Path:
     """Return the folder of the user, or one called after the data, when it can take the files."""
     folder = out or Path(f"{name.replace(':', '-')}-{kind}")
@@ -143,16 +177,17 @@ def write_folder(folder: Path, files: Mapping[str, Callable[[Path], object]]) ->
     when the others are there. So whoever finds it finds what it was written with, or can tell by
     digests in it.
 
-    Each file has what writes it to a given path, where those before it lie already.
+    Each file has what writes it to a given path, where those before it lie already. What it does
+    not write does not stay from an older run either.
     """
-    paths = [folder / name for name in files]
     with _room_inside(folder) as room:
         for name, write in files.items():
             write(room / name)
-        digests = [file_sha256(room / name) for name in files]
+        paths = [folder / name for name in files if (room / name).exists()]
+        digests = [file_sha256(room / path.name) for path in paths]
         with _alone_in(folder):
-            for path in reversed(paths[1:]):
-                path.unlink(missing_ok=True)
+            for name in reversed([*files][1:]):
+                (folder / name).unlink(missing_ok=True)
             for path in paths:
                 os.replace(room / path.name, path)
             found = [file_sha256(path) if path.is_file() else None for path in paths]

@@ -1,28 +1,38 @@
-"""``certivote predict``: the labels of a saved vote."""
+"""``certivote predict``: the labels of a saved vote, beside the identifiers of the table."""
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .._utils.files import write_whole
 from .._utils.formatting import printable, printable_lines
 from . import options
-from .output import CERTIFICATE, MODEL, REPORT, note
+from .output import CERTIFICATE, MODEL, REPORT, SAFE_MODEL, check_belongs, note
+
+if TYPE_CHECKING:
+    from ..certificate import Certificate
 
 __all__ = ["predict"]
+
+# What a column of the table is called besides its name, where that is taken.
+_OF_TABLE = " (table)"
 
 
 @options.command
 def predict(
     model: Annotated[
-        Path, typer.Argument(help=f"The model.joblib that certify wrote. {options.RUNS_CODE}")
+        Path,
+        typer.Argument(
+            help="The model file that certify wrote, or another one with a classifier. "
+            f"{options.RUNS_CODE}"
+        ),
     ],
     data: options.Data,
     drop: options.Drop = None,
     shares: Annotated[
-        bool, typer.Option("--shares", help="Add the share of the vote of each class.")
+        bool, typer.Option("--shares", help="Add the share, or the probability, of each class.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option(help="The CSV file to write; standard output if not given.")
@@ -31,7 +41,13 @@ def predict(
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Predict the label of each row with a saved vote, as CSV."""
+    """Predict the label of each row with a saved vote or classifier, as CSV.
+
+    The columns that the model does not use, such as identifiers, come first, as they are written;
+    then `prediction`, and the `share` of the vote for it. That of another classifier is the
+    `probability` that it claims. A column of the table that is called so is called prediction
+    (table), and so on.
+    """
     _check_out(out, model, data)
     frame = _predictions(model, data, drop or [], shares, quiet or as_json)
     text = frame.to_json(orient="records") if as_json else frame.to_csv(index=False)
@@ -44,22 +60,77 @@ def predict(
             print(f"Written: {printable(str(out))}", file=sys.stderr)
 
 
-def _predictions(model: Path, data: str, drop: list[str], shares: bool, quiet: bool) -> Any:
-    """Return a frame with the predicted label of each row, and the vote shares if asked for."""
-    import pandas as pd
-
+def _predictions(path: Path, data: str, drop: list[str], shares: bool, quiet: bool) -> Any:
+    """Return the columns of a table that a model does not use, and its predictions beside them."""
     from .models import load_model, read_for
 
-    _check_run(model, quiet)
-    vote = load_model(model, quiet)
-    if isinstance(vote, list | tuple):
-        raise ValueError(f"{model} holds several classifiers: certify them first.")
-    X = read_for(vote, data, drop=drop, labelled=False, quiet=quiet).X
-    columns: dict[str, Any] = {"prediction": vote.predict(X)}
+    certificate = _check_run(path, quiet)
+    model = load_model(path, quiet)
+    if isinstance(model, list | tuple):
+        raise ValueError(f"{path} holds several classifiers: certify them first.")
+    if certificate is not None and not hasattr(model, "feature_names_in_"):
+        drop = _left_out(certificate, data, drop)
+    table = read_for(model, data, drop=drop, labelled=False, quiet=quiet)
+    added = _predict(model, path, table.X, shares)
+    taken = [name for name in table.others.columns if name in added]
+    if taken and not quiet:
+        note(f"{', '.join(map(repr, taken))} of the table: called {taken[0] + _OF_TABLE!r} here.")
+    return _free_names(table.others, [*added]).assign(**added)
+
+
+def _predict(model: Any, path: Path, X: Any, shares: bool) -> dict[str, Any]:
+    """Return the predictions of a model, and what it says of how sure they are.
+
+    That is the share of the vote that the predicted class has, for a vote; for another classifier
+    the probability that it claims for it, if it does; for `shares` that of each class, too.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from .models import is_vote
+
+    labels = np.asarray(model.predict(X))
+    if labels.size != len(X):
+        raise ValueError(
+            f"{path} must predict a label for each row, got shape {labels.shape} for {len(X)} rows."
+        )
+    columns: dict[str, Any] = {"prediction": labels.reshape(-1)}
+    if not (hasattr(model, "predict_proba") and hasattr(model, "classes_")):
+        if shares:
+            raise ValueError(f"{path} knows no shares or probabilities: leave --shares out.")
+        return columns
+    word, proba = "share" if is_vote(model) else "probability", model.predict_proba(X)
+    # A vote may predict what is none of its classes, and a model another than the likeliest one.
+    of = pd.Index(model.classes_).get_indexer(columns["prediction"])
+    columns[word] = np.where(of < 0, np.nan, proba[np.arange(len(of)), of])
     if shares:
-        for label, share in zip(vote.classes_, vote.predict_proba(X).T, strict=True):
-            columns[f"share {label}"] = share
-    return pd.DataFrame(columns)
+        for label, share in zip(model.classes_, proba.T, strict=True):
+            columns[f"{word} {label}"] = share
+    return columns
+
+
+def _free_names(frame: Any, taken: list[str]) -> Any:
+    """Return the columns of a table under names that are not taken by what is added."""
+    names: list[str] = []
+    for name in frame.columns:
+        while name in taken or name in names:
+            name += _OF_TABLE
+        names.append(name)
+    return frame.set_axis(names, axis=1)
+
+
+def _left_out(certificate: "Certificate", data: str, drop: list[str]) -> list[str]:
+    """Return the columns that a model without names of columns was certified without."""
+    from ..certificate.provenance import column_names
+    from .data import builtin_names
+    from .table_files import open_table
+
+    if data in builtin_names() or not Path(data).is_file():
+        return drop
+    provenance = certificate.provenance
+    known = [*column_names("dropped", provenance.get("dropped", "[]")), provenance.get("target")]
+    there = open_table(Path(data), quiet=True).names
+    return [*drop, *(name for name in known if name in there and name not in drop)]
 
 
 def _check_out(out: Path | None, model: Path, data: str) -> None:
@@ -73,16 +144,15 @@ def _check_out(out: Path | None, model: Path, data: str) -> None:
             raise ValueError(f"{out} is {path}, which would be lost: name another file with --out.")
 
 
-def _check_run(model: Path, quiet: bool) -> None:
-    """Refuse a model that lies beside the certificate of another run."""
+def _check_run(model: Path, quiet: bool) -> "Certificate | None":
+    """Return the certificate beside a model, if there is one, and refuse that of another run."""
     from ..certificate import Certificate, CertificateError
-    from .models import check_belongs
 
     path = model.with_name(CERTIFICATE)
-    if model.name != MODEL or not path.is_file():
+    if model.name not in (MODEL, SAFE_MODEL) or not path.is_file():
         if model.is_file() and not quiet:
             note(f"no {CERTIFICATE} lies beside {model}: nothing is claimed of these predictions.")
-        return
+        return None
     try:
         certificate = Certificate.from_json(path)
     except CertificateError as error:
@@ -91,3 +161,4 @@ def _check_run(model: Path, quiet: bool) -> None:
             "away to predict without one."
         ) from error
     check_belongs(certificate, path, model)
+    return certificate

@@ -13,25 +13,37 @@ from typing import Any
 
 from .output import note
 
-__all__ = ["open_table"]
+__all__ = ["NO_NAME", "TableFile", "open_table"]
 
 # UCI's mark of a missing value, besides those of pandas.
 _MISSING = ["?"]
+NO_NAME = "has no name, as an index of pandas: it is left out"
 _SEPARATORS = (",", ";", "\t", "|")
 # What is looked at to tell how a file is written, in bytes and in rows.
 _SAMPLE, _SAMPLE_ROWS, _LONGEST_HEADER = 1 << 16, 20, 1 << 23
 
 
-def open_table(path: Path, quiet: bool) -> tuple[list[str], Callable[[Sequence[str], bool], Any]]:
-    """Return the names of the columns of a file, and what reads them, given those to read as text.
+@dataclass(frozen=True)
+class TableFile:
+    """A file of which the columns are known, and which reads them."""
 
-    The other argument says whether all others are left as pandas reads them.
-    """
+    names: list[str]
+    # Reads a frame, given the columns to read as text, and whether all others are left as pandas
+    # reads them.
+    read: Callable[[Sequence[str], bool], Any]
+    # Reads some columns as they are written.
+    verbatim: Callable[[Sequence[str]], Any]
+
+
+def open_table(path: Path, quiet: bool) -> TableFile:
+    """Return a file with the names of its columns."""
     with path.open("rb") as file:
         head = file.read(_SAMPLE)
     if head[:4] == b"PAR1":
         frame = _read_parquet(path)
-        return list(frame.columns), lambda as_text, as_read: frame
+        return TableFile(
+            list(frame.columns), lambda as_text, as_read: frame, lambda names: frame[list(names)]
+        )
     if b"\0" in head:
         raise ValueError(
             f"{path} is neither a CSV nor a Parquet file, or not in UTF-8: convert it first."
@@ -45,7 +57,7 @@ def open_table(path: Path, quiet: bool) -> tuple[list[str], Callable[[Sequence[s
             "header, or remove a separator too many."
         )
     if len(names) < len(layout.names) and not quiet:
-        note(f"the first column of {path} has no name, as an index of pandas: it is left out.")
+        note(f"the first column of {path} {NO_NAME}.")
 
     def read(as_text: Sequence[str], as_read: bool) -> Any:
         frame = _read_csv(path, layout, list(as_text))
@@ -58,7 +70,13 @@ def open_table(path: Path, quiet: bool) -> tuple[list[str], Callable[[Sequence[s
             frame[truths] = _read_csv(path, layout, truths)[truths]
         return frame
 
-    return names, read
+    def verbatim(wanted: Sequence[str]) -> Any:
+        # What has no other column to count its rows by is read with one.
+        chosen = [*wanted] or names[:1]
+        frame = _read_csv(path, layout, chosen, na_filter=False, usecols=chosen)
+        return frame[list(wanted)]
+
+    return TableFile(names, read, verbatim)
 
 
 @dataclass(frozen=True)
@@ -115,7 +133,7 @@ def _first_rows(head: bytes) -> tuple[str, list[list[str]]]:
     return best, found
 
 
-def _read_csv(path: Path, layout: _Layout, as_text: list[str]) -> Any:
+def _read_csv(path: Path, layout: _Layout, as_text: list[str], **settings: Any) -> Any:
     try:
         import pandas as pd
     except ImportError as error:
@@ -135,6 +153,7 @@ def _read_csv(path: Path, layout: _Layout, as_text: list[str]) -> Any:
                 low_memory=False,
                 dtype=dict.fromkeys(as_text, "str"),
                 encoding="utf-8-sig",
+                **settings,
             )
     except UnicodeDecodeError as error:
         raise ValueError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
-from .output import MODEL, claim_of, fail, print_json, say
+from .output import MODEL, check_belongs, claim_of, fail, print_json, say
 
 if TYPE_CHECKING:
     from ..certificate import Certificate
@@ -28,7 +28,7 @@ def verify(
     certificate: Annotated[Path, typer.Argument(help="The certificate.json to check.")],
     model: Annotated[
         Path | None,
-        typer.Option(help=f"The model.joblib that was written with it. {options.RUNS_CODE}"),
+        typer.Option(help=f"The model file that was written with it. {options.RUNS_CODE}"),
     ] = None,
     data: Annotated[str | None, typer.Option(help="The data that it was made from.")] = None,
     quiet: options.Quiet = False,
@@ -81,7 +81,6 @@ def _verify(path: Path, model: Path | None, data: str | None, quiet: bool) -> di
     on it and what it assumes, or the reason why it does not hold.
     """
     from ..certificate import Certificate, CertificateError, CertificateFormatError
-    from .models import check_belongs
 
     checked: list[str] = []
     not_checked = list(_WITHOUT_DATA)
@@ -127,7 +126,7 @@ def _verify_votes(
 
     vote = load_model(model, quiet)
     if not is_vote(vote):
-        raise ValueError(f"{model} is not a vote: give the model.joblib that certify wrote.")
+        raise ValueError(f"{model} is not a vote: give the model file that certify wrote.")
     provenance = certificate.provenance
     target, drop, categorical = None, [], []
     if "data_sha256" in provenance and data not in builtin_names():

@@ -1,16 +1,26 @@
 """The 16 binary tasks of the paper, split into train and test as it splits them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._images import PAIRS, load_images
-from ._sources import CorruptFileError, read
-from ._tables import TABLES, Split, load_adult, load_letters, load_table
+from ._images import PAIRS, files_of_images, load_images
+from ._sources import CorruptFileError, find, read
+from ._tables import (
+    ADULT_FILES,
+    LETTER_FILES,
+    TABLES,
+    Split,
+    load_adult,
+    load_letters,
+    load_table,
+)
 
-__all__ = ["CorruptFileError", "Dataset", "list_datasets", "load"]
+__all__ = ["CorruptFileError", "Dataset", "Sizes", "list_datasets", "load", "sizes_here"]
 
 _LETTER_PAIRS = {"letter:AvsB": ("A", "B"), "letter:DvsO": ("D", "O"), "letter:OvsQ": ("O", "Q")}
 
@@ -28,6 +38,44 @@ _REFERENCES = {
     "CC BY-SA 3.0.",
     "fash": "Fashion-MNIST, H. Xiao, K. Rasul and R. Vollgraf, arXiv:1708.07747, "
     "https://github.com/zalandoresearch/fashion-mnist, MIT licence.",
+}
+
+
+class Sizes(NamedTuple):
+    """How large a task is.
+
+    Attributes
+    ----------
+    rows, test_rows : int
+        The number of examples to train on, and to test on.
+    features, classes : int
+        The number of inputs, and of labels.
+    """
+
+    rows: int
+    test_rows: int
+    features: int
+    classes: int = 2
+
+
+# What `load` returns, known without reading it.
+_SIZES = {
+    "letter:AvsB": Sizes(1327, 228, 16),
+    "letter:DvsO": Sizes(1331, 227, 16),
+    "letter:OvsQ": Sizes(1303, 233, 16),
+    "credit": Sizes(327, 326, 46),
+    "glass": Sizes(107, 107, 9),
+    "heart": Sizes(149, 148, 13),
+    "tictactoe": Sizes(479, 479, 9),
+    "usvotes": Sizes(218, 217, 48),
+    "wdbc": Sizes(285, 284, 30),
+    "mnist:1vs7": Sizes(13007, 2163, 784),
+    "mnist:4vs9": Sizes(11791, 1991, 784),
+    "mnist:5vs6": Sizes(11339, 1850, 784),
+    "fash:COvsSH": Sizes(12000, 2000, 784),
+    "fash:SAvsBO": Sizes(12000, 2000, 784),
+    "fash:TOvsPU": Sizes(12000, 2000, 784),
+    "adult": Sizes(30162, 15060, 104),
 }
 
 
@@ -73,7 +121,27 @@ def list_datasets() -> list[str]:
     >>> list_datasets()[:4]
     ['letter:AvsB', 'letter:DvsO', 'letter:OvsQ', 'credit']
     """
-    return [*_LETTER_PAIRS, *TABLES, *PAIRS, "adult"]
+    return list(_SIZES)
+
+
+def sizes_here(name: str) -> Sizes | None:
+    """Return how large a task is, None if its files are not on this machine.
+
+    They are looked for as `load` does, but not read.
+
+    Parameters
+    ----------
+    name : str
+        One of `list_datasets`.
+
+    Examples
+    --------
+    >>> from certivote.datasets import sizes_here
+    >>> sizes_here("glass")  # doctest: +SKIP
+    Sizes(rows=107, test_rows=107, features=9, classes=2)
+    """
+    _check_name(name)
+    return _SIZES[name] if all(find(file) for file in _files(name)) else None
 
 
 def load(name: str, *, download: bool = True) -> Dataset:
@@ -123,10 +191,23 @@ def load(name: str, *, download: bool = True) -> Dataset:
         ...
     ValueError: name must be one of letter:AvsB, ..., adult, got 'iris'.
     """
-    if name not in list_datasets():
-        raise ValueError(f"name must be one of {', '.join(list_datasets())}, got {name!r}.")
+    _check_name(name)
     reference = _REFERENCES[name.partition(":")[0]]
     return Dataset(name, *_split(name, download), reference)
+
+
+def _check_name(name: str) -> None:
+    if name not in list(_SIZES):
+        raise ValueError(f"name must be one of {', '.join(_SIZES)}, got {name!r}.")
+
+
+def _files(name: str) -> Iterable[str]:
+    """Return the raw files behind a task."""
+    if name in TABLES:
+        return (TABLES[name].file,)
+    if name in PAIRS:
+        return files_of_images(PAIRS[name][0])
+    return LETTER_FILES if name in _LETTER_PAIRS else ADULT_FILES
 
 
 def _split(name: str, download: bool) -> Split:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ._tables import Read, Split
 
-__all__ = ["PAIRS", "load_images", "read_idx"]
+__all__ = ["PAIRS", "files_of_images", "load_images", "read_idx"]
 
 # The folder, the class that becomes −1 and the class that becomes +1.
 PAIRS: dict[str, tuple[str, int, int]] = {
@@ -20,20 +20,28 @@ PAIRS: dict[str, tuple[str, int, int]] = {
 }
 
 _UNSIGNED_BYTES = 8
+_PARTS = ("train", "t10k")
 
 
 def load_images(folder: str, first: int, second: int, read: Read) -> Split:
     """Return the task of telling two classes apart, `first` ↦ −1, in the official split."""
-    X_train, y_train = _load_part(folder, "train", first, second, read)
-    X_test, y_test = _load_part(folder, "t10k", first, second, read)
-    return X_train, y_train, X_test, y_test
+    train, test = (_files_of_part(folder, part) for part in _PARTS)
+    return *_load_part(*train, first, second, read), *_load_part(*test, first, second, read)
+
+
+def files_of_images(folder: str) -> list[str]:
+    """Return the names of the files in a folder."""
+    return [file for part in _PARTS for file in _files_of_part(folder, part)]
+
+
+def _files_of_part(folder: str, part: str) -> tuple[str, str]:
+    return f"{folder}/{part}-labels-idx1-ubyte", f"{folder}/{part}-images-idx3-ubyte"
 
 
 def _load_part(
-    folder: str, part: str, first: int, second: int, read: Read
+    labels: str, pixels: str, first: int, second: int, read: Read
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    classes = read_idx(read(f"{folder}/{part}-labels-idx1-ubyte"))
-    images = read_idx(read(f"{folder}/{part}-images-idx3-ubyte"))
+    classes, images = read_idx(read(labels)), read_idx(read(pixels))
     chosen = np.flatnonzero((classes == first) | (classes == second))
     X = images[chosen].reshape(len(chosen), -1).astype(np.float32)
     X /= np.float32(255)

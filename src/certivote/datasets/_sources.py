@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
-__all__ = ["FILES", "CorruptFileError", "read"]
+__all__ = ["FILES", "CorruptFileError", "find", "read"]
 
 ENVIRONMENT = "CERTIVOTE_DATA"
 # Debian's package dataset-fashion-mnist installs the folder fashion-mnist here.
@@ -48,10 +48,9 @@ def read(name: str, *, download: bool) -> bytes:
 
     A file that is nowhere on this machine is downloaded into the user's cache, if it may be.
     """
-    for _, root in _roots(name):
-        for path in (root / name, root / f"{name}.gz"):
-            if path.is_file():
-                return _read_checked(path, FILES[name].sha256)
+    path = find(name)
+    if path is not None:
+        return _read_checked(path, FILES[name].sha256)
     if not download:
         raise _missing(name, ["download is False"])
     pooch = _import_pooch()
@@ -64,6 +63,15 @@ def read(name: str, *, download: bool) -> bytes:
         except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
             failures.append(f"{url}: {error}")
     raise _missing(name, failures)
+
+
+def find(name: str) -> Path | None:
+    """Return the first place on this machine that has a file of the registry, if there is one."""
+    for _, root in _roots(name):
+        for path in (root / name, root / f"{name}.gz"):
+            if path.is_file():
+                return path
+    return None
 
 
 def _roots(name: str) -> Iterator[tuple[str, Path]]:
@@ -84,10 +92,7 @@ def _import_pooch() -> ModuleType | None:
 
 
 def user_cache() -> Path:
-    pooch = _import_pooch()
-    if pooch is not None:
-        return Path(pooch.os_cache("certivote"))
-    # The same place as pooch's, so that what pooch once fetched is found without it.
+    """Return where downloads are kept: the place of `pooch.os_cache`, which need not be there."""
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
         return Path(local, "certivote", "certivote", "Cache")

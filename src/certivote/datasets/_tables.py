@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TABLES", "Recipe", "Split", "load_adult", "load_letters", "load_table"]
+__all__ = [
+    *("ADULT_FILES", "LETTER_FILES", "TABLES", "Recipe", "Split"),
+    *("load_adult", "load_letters", "load_table"),
+]
 
 # X_train, y_train, X_test, y_test
 Split = tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]
@@ -48,8 +51,10 @@ TABLES: dict[str, Recipe] = {
     "wdbc": Recipe("uci/wdbc.data", 1, {"M"}, ignored=(0,)),
 }
 
-_ADULT = Recipe("uci/adult.data", 14, {"<=50K"}, categorical=(1, 3, 5, 6, 7, 8, 9, 13))
-_LETTERS = Recipe("uci/letter-recognition.data", 0, ())
+ADULT_FILES = ("uci/adult.data", "uci/adult.test")
+LETTER_FILES = ("uci/letter-recognition.data",)
+_ADULT = Recipe(ADULT_FILES[0], 14, {"<=50K"}, categorical=(1, 3, 5, 6, 7, 8, 9, 13))
+_LETTERS = Recipe(LETTER_FILES[0], 0, ())
 
 
 def load_table(recipe: Recipe, read: Read) -> Split:
@@ -74,7 +79,7 @@ def load_letters(first: str, second: str, read: Read) -> Split:
 
 def load_adult(read: Read) -> Split:
     """Return the official train and test files in their order, encoded and scaled together."""
-    train, test = (parse(read(file)) for file in (_ADULT.file, "uci/adult.test"))
+    train, test = (parse(read(file)) for file in ADULT_FILES)
     X = scale(encode(train + test, _ADULT))
     # In the test file a full stop follows the label.
     y = labels(train + test, _ADULT.label, {"<=50K", "<=50K."})

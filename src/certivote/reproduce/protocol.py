@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from .._version import __version__
-from ..bounds import Bound, get_bound
+from ..bounds import Bound, LacasseBound, get_bound
 from ..certificate import certify
 from ..classifiers.binary import select_margin
 from ..datasets import Dataset
@@ -91,9 +91,9 @@ def prepare(data: Dataset, n_jobs: int | None = None) -> Sample:
     return _vote(data, rows[:half], rows[half:], n_jobs)
 
 
-def paper_bound(name: str, delta: float = DELTA) -> Bound:
+def paper_bound(name: str) -> Bound:
     """Return a bound with the constant of the paper, which is no longer the smallest known."""
-    return get_bound(name, delta=delta, constant="maurer")
+    return get_bound(name, delta=DELTA, constant="maurer")
 
 
 def _vote(
@@ -189,7 +189,8 @@ def _run_mincq(data: Dataset, sample: Sample, n_jobs: int | None) -> Record:
     evidence = self_complemented(statistics if reserve is None else reserve)
     bound = certify(evidence, weights=weights, bound=paper_bound("lacasse")).risk_bound
     moments = self_complemented(statistics).moments(weights)
-    published = paper_bound("lacasse", DELTA / len(MARGINS)).from_moments(
+    lacasse = LacasseBound(DELTA / len(MARGINS), constant="maurer")
+    published = lacasse.from_moments(
         moments.gibbs_risk, moments.joint_error, 0.0, statistics.n_samples
     )
     return _measure(data, sample, "mincq", "clarabel", weights, bound, seconds, min(1.0, published))

@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize as scipy_minimize
 
 from .._utils.validation import check_positive
 from ..bounds.evaluation import chain_rule, kl_and_log_ratio, through_softmax
@@ -55,6 +54,8 @@ class Alternating(Solver):
     def _solve(
         self, problem: Problem, random_state: int | np.random.RandomState | None
     ) -> tuple[NDArray[np.float64], bool, str]:
+        from scipy.optimize import minimize as scipy_minimize
+
         bound, statistics, prior = problem.bound, problem.statistics, problem.prior
         if not isinstance(bound, OneMomentBound):
             raise ValueError(

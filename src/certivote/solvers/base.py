@@ -10,9 +10,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 
+from .._utils.parameters import Parametrised
 from .._utils.threads import one_blas_thread
 from .._utils.validation import check_prior
 from ..bounds import Bound
@@ -97,7 +96,7 @@ class Problem:
             self.callback(len(self.history), value)
 
 
-class Solver(BaseEstimator, ABC):
+class Solver(Parametrised, ABC):
     """An algorithm that minimises a bound over the simplex.
 
     A subclass stores its settings, and writes `_solve`. It knows no bound by name.
@@ -137,6 +136,8 @@ class Solver(BaseEstimator, ABC):
             zip(values, found + learned, strict=True), key=lambda pair: pair[0]
         )
         if not converged:
+            from sklearn.exceptions import ConvergenceWarning
+
             warnings.warn(
                 f"the solver {self.name!r} stopped before it converged ({message}). The "
                 "certificate is valid, but a smaller one may exist.",

@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
+from .._utils.parameters import Parametrised
 from .._utils.validation import check_positive
 from .base import Problem, Solver
 from .paper import PrintedSettings, printed_objective
@@ -13,7 +13,7 @@ from .paper import PrintedSettings, printed_objective
 __all__ = ["COCOB", "Adam", "FirstOrder", "GradientDescent", "Update"]
 
 
-class Update(BaseEstimator, ABC):
+class Update(Parametrised, ABC):
     """A rule that turns gradients into steps: UPDATE-Q in the paper.
 
     A subclass stores its settings, and writes `start` and `step`.

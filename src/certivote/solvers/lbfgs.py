@@ -3,15 +3,16 @@
 import math
 from collections.abc import Iterator
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import OptimizeResult
-from scipy.optimize import minimize as scipy_minimize
-from sklearn.utils import check_random_state
 
 from .._utils.validation import check_positive
 from .base import Problem, Solver
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 __all__ = ["LBFGS"]
 
@@ -90,6 +91,8 @@ class LBFGS(Solver):
         self, problem: Problem, random_state: int | np.random.RandomState | None
     ) -> Iterator[NDArray[np.float64]]:
         """Yield the logits to start from."""
+        from sklearn.utils import check_random_state
+
         yield np.zeros(problem.prior.size)
         errors = problem.statistics.error_rates
         spread = float(errors.max() - errors.min())
@@ -106,13 +109,17 @@ class LBFGS(Solver):
         for _ in range(self.n_random):
             yield problem.logits(rng.dirichlet(np.ones(problem.prior.size)))
 
-    def _descend(self, problem: Problem, start: NDArray[np.float64], tol: float) -> OptimizeResult:
+    def _descend(
+        self, problem: Problem, start: NDArray[np.float64], tol: float
+    ) -> "OptimizeResult":
+        from scipy.optimize import minimize as scipy_minimize
+
         # The logarithm makes the criterion relative: certificates of large samples are small.
         def objective(logits: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             value, gradient = problem.objective(logits)
             return math.log(value), gradient / value
 
-        def callback(intermediate_result: OptimizeResult) -> None:
+        def callback(intermediate_result: "OptimizeResult") -> None:
             problem.record(math.exp(intermediate_result.fun))
 
         return scipy_minimize(
@@ -141,7 +148,7 @@ class LBFGS(Solver):
         return self._finish(problem, min(runs, key=lambda run: run.fun), self.tol)
 
     def _finish(
-        self, problem: Problem, run: OptimizeResult, tol: float
+        self, problem: Problem, run: "OptimizeResult", tol: float
     ) -> tuple[NDArray[np.float64], bool, str]:
         best = self._descend(problem, run.x, tol)
         # Status 2 is a line search that found nothing lower in floating point: the end of the road.

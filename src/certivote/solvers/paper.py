@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from ..bounds import LacasseBound, SeegerBound
 from ..bounds.evaluation import (
@@ -167,6 +166,8 @@ def bisect_worst_point(e: float, d: float, kappa: float, tolerance: float) -> Ti
 
 
 def _worst_for_level(e: float, d: float, kappa: float, alpha: float) -> Tilt:
+    from scipy.optimize import brentq
+
     smallest = 1e-6
 
     def imbalance(sigma: float) -> float:

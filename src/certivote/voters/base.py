@@ -85,10 +85,9 @@ class Voters(Sequence[Any]):
 
     def __init__(self, groups: Sequence[Group]) -> None:
         self.groups = list(groups)
-        self._members = [(group, index) for group in self.groups for index in range(len(group))]
 
     def __len__(self) -> int:
-        return len(self._members)
+        return sum(map(len, self.groups))
 
     @overload
     def __getitem__(self, index: int) -> Any: ...
@@ -97,7 +96,11 @@ class Voters(Sequence[Any]):
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return [self[j] for j in range(len(self))[index]]
-        group, member = self._members[index]
+        member = range(len(self))[index]
+        for group in self.groups:
+            if member < len(group):
+                break
+            member -= len(group)
         return group[member]
 
     def __iter__(self) -> Iterator[Any]:

@@ -1,13 +1,16 @@
 """The upper tail of a beta distribution, with its derivatives in both parameters."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 from scipy.special import betaincc, psi, xlog1py
 
 from ...divergences import binet
+
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicSpline
 
 __all__ = ["NEGLIGIBLE", "Tails", "tails_of", "upper_tail"]
 
@@ -90,7 +93,9 @@ def tails_of(concentration: float, threshold: float) -> Tails:
     return tails
 
 
-def _splines(concentration: float, threshold: float) -> CubicSpline:
+def _splines(concentration: float, threshold: float) -> "CubicSpline":
+    from scipy.interpolate import CubicSpline
+
     width = np.sqrt(_FAR / (concentration + 1.0)) * (1.0 - 1e-9)
     edges = np.clip([threshold - width, threshold + width], 1e-9, 1.0 - 1e-9)
     knots = np.linspace(edges[0], edges[1], _KNOTS)

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 from scipy.special import betainc, zeta
 
 from ..._utils.validation import check_count, check_distribution, check_number, check_prior
@@ -423,6 +422,8 @@ def _lowest(
     objective: Callable[[float], tuple[float, float]], start: tuple[float, float, float]
 ) -> float:
     """Return where a function is lowest, downhill from a point (value, derivative, step)."""
+    from scipy.optimize import brentq
+
     _, slope, step = start
     known = {step: slope}
 

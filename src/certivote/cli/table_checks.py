@@ -1,0 +1,156 @@
+"""What a whole table shows against its rows being drawn one by one: identifiers, and time.
+
+Both are functions of the columns alone, so that whoever has the file finds the same.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .columns import Columns, names_a_time, names_an_identifier
+
+__all__ = ["IDENTIFIERS", "ORDER", "check_identifiers", "check_order"]
+
+# Topics of a certificate's checks.
+IDENTIFIERS, ORDER = "identifiers", "order in time"
+# An identifier has more values than a category of a few, and one that is known by its even numbers
+# alone has more than the hours of a day or the weeks of a year.
+_FEW, _MANY = 10, 60
+# How many of the rows of a named one are not alone, and how many values of another are alike.
+_SHARED, _EVEN = 0.1, 0.9
+# Rows in the order of so few times may be so by chance, or by their design.
+_FEW_TIMES = 5
+
+
+def check_identifiers(columns: Columns, names: Sequence[str]) -> tuple[list[str], str]:
+    """Return what was found of identifiers that repeat, and a sentence for where nothing was.
+
+    A column of whole numbers or of text, with more than 10 values, is an identifier that repeats
+
+    - if its name ends in id, nr, patient, customer and the like (`names_an_identifier`), and at
+      least a tenth of its rows share their value with another row;
+    - under any other name that is not of a time, if it has more than 60 values, of which nine in
+      ten stand in the same number of rows, two or more, and there are more values than that.
+    """
+    found, cleared = [], []
+    for name in names:
+        counts = _rows_per_value(columns, name)
+        if _repeats(name, counts):
+            called = repr(name) if name else "the first column"
+            found.append(
+                f"{_called(name)} looks like an identifier and repeats: {counts.sum()} rows of "
+                f"{len(counts)} values. If rows of one {called} belong together, the examples are "
+                "not independent and the certificate is not valid: keep one row of each, or "
+                "certify a model on rows of others than those that it was trained on."
+            )
+        elif names_an_identifier(name) and len(counts) > _FEW:
+            cleared.append(f"{len(counts)} values of {name!r} in {counts.sum()} rows")
+    if cleared:
+        return found, f"no identifier that repeats: {', '.join(cleared)}"
+    return found, "no column looks like an identifier that repeats"
+
+
+def _rows_per_value(columns: Columns, name: str) -> NDArray[np.intp]:
+    """Return in how many rows each value of a column stands; nothing of numbers that measure."""
+    import pandas as pd
+
+    nothing = np.zeros(0, dtype=np.intp)
+    column = columns.frame[name]
+    if columns.is_of_dates(name) or pd.api.types.is_bool_dtype(column.dtype):
+        return nothing
+    if not columns.is_of_numbers(name):
+        values = columns.values(name)
+        if values.all_numbers and np.any(values.numbers != np.rint(values.numbers)):
+            return nothing
+        return nothing if values.dates else values.counts
+    numbers = column.dropna().to_numpy()
+    if numbers.dtype.kind == "f":
+        # Most numbers that measure show it at once.
+        for some in (numbers[:1000], numbers):
+            if np.any(some != np.rint(some)):
+                return nothing
+    return _counts(numbers)
+
+
+def _counts(whole: NDArray[Any]) -> NDArray[np.intp]:
+    """Return how often each of some whole numbers stands there."""
+    import pandas as pd
+
+    if not len(whole):
+        return np.zeros(0, dtype=np.intp)
+    low, width = whole.min(), float(whole.max()) - float(whole.min())
+    if width < 4 * len(whole) and whole.dtype.kind in "iuf":
+        counts = np.bincount((whole - low).astype(np.intp))
+        return counts[counts > 0]
+    return np.bincount(pd.factorize(whole)[0])
+
+
+def _repeats(name: str, counts: NDArray[np.intp]) -> bool:
+    """Tell whether values that stand in so many rows each are those of an identifier."""
+    n, rows = len(counts), int(counts.sum())
+    if n <= _FEW:
+        return False
+    if names_an_identifier(name):
+        return bool(counts[counts > 1].sum() >= _SHARED * rows)
+    if n <= _MANY or names_a_time(name):
+        return False
+    usual = int(np.median(counts))
+    return 2 <= usual < n and int(np.count_nonzero(counts == usual)) >= _EVEN * n
+
+
+def check_order(columns: Columns, names: Sequence[str]) -> tuple[list[str], str]:
+    """Return what was found of rows in the order of time, and a sentence for where nothing was.
+
+    Columns of dates are looked at, of text that can be read as dates, and of numbers whose name
+    ends in a word such as year, date or time. The rows are in their order if no row is before the
+    one above it, or none after it, where the column is not missing, and it has more than 5 values.
+    """
+    looked, sorted_by = [], []
+    for name in names:
+        ways = _times(columns, name)
+        if ways:
+            looked.append(name)
+        if any(_is_in_order(times) for times in ways):
+            sorted_by.append(name)
+    if sorted_by:
+        return [
+            f"The rows are in the order of {_listed(sorted_by)}, which looks like time. Examples "
+            "that follow one another in time are seldom independent, and later ones may differ: "
+            "the certificate is not valid for the time after them. Train on the earlier rows, and "
+            "certify the model on later ones with --model."
+        ], ""
+    if not looked:
+        return [], "no column of dates or times"
+    return [], f"the rows are not in the order of {_listed(looked)}"
+
+
+def _times(columns: Columns, name: str) -> list[NDArray[Any]]:
+    """Return the times in the rows of a column, once for each way to read them."""
+    if columns.is_of_dates(name):
+        return [columns.frame[name].dropna().to_numpy()]
+    if columns.is_of_numbers(name):
+        return [columns.frame[name].dropna().to_numpy()] if names_a_time(name) else []
+    values = columns.values(name)
+    codes = values.codes[values.codes >= 0]
+    if names_a_time(name) and values.all_numbers:
+        return [values.numbers[codes]]
+    return [dates[codes] for dates in values.dates]
+
+
+def _is_in_order(times: NDArray[Any]) -> bool:
+    """Tell whether times go up all the way, or down, and are more than a few."""
+    if len(times) <= _FEW_TIMES:
+        return False
+    later, earlier = times[1:] > times[:-1], times[1:] < times[:-1]
+    rises, falls = int(np.count_nonzero(later)), int(np.count_nonzero(earlier))
+    return min(rises, falls) == 0 and max(rises, falls) >= _FEW_TIMES
+
+
+def _called(name: str) -> str:
+    return f"Column {name!r}" if name else "The first column, which has no name,"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) if name else "the column without a name" for name in names)

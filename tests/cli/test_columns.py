@@ -1,0 +1,247 @@
+"""How a table was read: each column's kind, what is missing, and what is worth a word."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from certivote.cli.columns import Values, names_a_time, names_an_identifier
+from certivote.cli.data import read_table
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read a frame that was written to a file."""
+
+    def read(frame, *arguments, form="csv", **settings):
+        path = tmp_path / f"table.{form}"
+        if form == "csv":
+            frame.to_csv(path, index=False)
+        else:
+            frame.to_parquet(path)
+        return read_table(str(path), *arguments, **settings)
+
+    return read
+
+
+def entry(table, name):
+    (found,) = (column for column in table.reading["columns"] if column["name"] == name)
+    return found
+
+
+@pytest.fixture
+def plain():
+    """60 rows about which nothing is unusual."""
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "size": rng.normal(size=60),
+            "age": rng.integers(18, 80, 60),
+            "city": rng.choice(["Metz", "Lyon"], 60),
+            "y": np.arange(60) % 2,
+        }
+    )
+
+
+def test_an_ordinary_table_is_not_unusual(read, plain):
+    plain.loc[:9, "size"] = np.nan
+    table = read(plain, "y")
+    assert table.unusual() == []
+    assert table.reading == {
+        "columns": [
+            {"name": "size", "kind": "number", "missing": 10, "note": ""},
+            {"name": "age", "kind": "number", "missing": 0, "note": ""},
+            {"name": "city", "kind": "category", "missing": 0, "note": ""},
+            {"name": "y", "kind": "target", "missing": 0, "note": ""},
+        ],
+        "rows": 60,
+        "classes": {"0": 30, "1": 30},
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "missing", "note"),
+    [
+        ({"new": np.nan}, "number", 60, "all missing"),
+        ({"new": 7.5}, "number", 0, "one value only"),
+        ({"new": "same"}, "category", 0, "one value only"),
+        ({"new": [f"call no. {i}" for i in range(60)]}, "category", 0, "60 different values of 60"),
+        ({"new": np.arange(60) + 1000}, "number", 0, "60 different values of 60: an identifier?"),
+        ({"new": (np.arange(60) * 997) % 60}, "number", 0, "60 different values of 60"),
+        ({"new": [np.nan, 1.0, np.nan, 2.5] * 15}, "number", 30, "missing in 30 of 60 rows"),
+        (
+            {"new": pd.date_range("2020-01-01", periods=60).strftime("%d.%m.%Y")},
+            "category",
+            0,
+            "dates as text, read as a category: 60 different values",
+        ),
+    ],
+)
+def test_what_is_unusual_is_said(change, kind, missing, note, read, plain):
+    table = read(plain.assign(**change)[["new", *plain.columns]], "y")
+    found = entry(table, "new")
+    assert (found["kind"], found["missing"]) == (kind, missing)
+    assert note in found["note"]
+    assert table.unusual() == [f"column 'new': {found['note']}"]
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [np.arange(60) * 100, np.arange(60) // 2, np.arange(60) + 0.5, np.arange(60) ** 2],
+    ids=["far apart", "repeated", "not whole", "growing"],
+)
+def test_measurements_are_no_numbering(numbers, read, plain):
+    assert read(plain.assign(new=numbers)[["new", *plain.columns]], "y").unusual() == []
+
+
+def test_many_categories(read):
+    frame = pd.DataFrame({"code": [f"k{i % 70}" for i in range(210)], "y": np.arange(210) % 2})
+    note = "read as a category: 70 different values"
+    assert read(frame, "y").unusual() == [f"column 'code': {note}"]
+
+
+def test_many_columns_alike_share_a_line(read, plain):
+    empty = {f"x{j}": 1.5 for j in range(40)}
+    (line,) = read(plain.assign(**empty), "y").unusual()
+    assert line == "40 columns, such as 'x0': one value only"
+
+
+def test_a_guessed_target_is_said(read, plain):
+    assert read(plain).unusual() == [
+        "column 'y': taken as the target, by its name; --target names another"
+    ]
+    assert read(plain.rename(columns={"y": "repaid"})).unusual() == [
+        "column 'repaid': taken as the target, as the last one; --target names another"
+    ]
+    assert read(plain, features=["size", "age"], names_only=[]).unusual() == [
+        "column 'y': taken as the target, by its name; --target names another"
+    ]
+
+
+def test_what_is_left_out_is_said(read, plain, tmp_path):
+    table = read(plain, "y", drop=["city"])
+    assert entry(table, "city") == {"name": "city", "kind": "dropped", "missing": 0, "note": ""}
+    assert table.unusual() == []
+    plain.to_csv(tmp_path / "index.csv")
+    table = read_table(str(tmp_path / "index.csv"), "y", quiet=True)
+    (line,) = table.unusual()
+    assert line == "the first column has no name, as an index of pandas: it is left out"
+    assert entry(table, "")["kind"] == "dropped"
+
+
+def test_dates_of_parquet_and_a_model_of_ones_own(read, plain):
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(60), unit="D")
+    frame = plain.assign(when=days)[["when", *plain.columns]]
+    assert entry(read(frame, "y", form="parquet"), "when")["kind"] == "date"
+    given = read(frame, "y", form="parquet", as_read=True)
+    kinds = [column["kind"] for column in given.reading["columns"]]
+    assert kinds == ["date", "number", "number", "text", "target"]
+
+
+@pytest.mark.parametrize("name", ["breast-cancer", "digits"])
+def test_built_in_names(name):
+    table = read_table(name)
+    kinds = {column["kind"] for column in table.reading["columns"]}
+    assert kinds == {"number"}
+    assert [column["name"] for column in table.reading["columns"]] == list(table.X.columns)
+    assert table.reading["rows"] == len(table.y)
+    expected = {str(label): int((table.y == label).sum()) for label in set(table.y.tolist())}
+    assert table.reading["classes"] == expected
+
+
+ODD = ["1", "1.0", "-3.0", "01.0", "x.0", "1.00", " 7.0", "12.5", None, "nan ", "-0.0", "٣.0", ""]
+
+
+@pytest.mark.parametrize("dtype", [object, "str"])
+def test_text_is_that_of_each_value_by_itself(dtype):
+    column = pd.Series(ODD * 3, dtype=dtype, name="odd")
+    expected = [
+        None if pd.isna(value) else re.sub(r"^(-?\d+)\.0$", r"\1", str(value)) for value in ODD * 3
+    ]
+    assert Values(column).as_text().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([1.0, 2.5, np.nan, -4.0]),
+        pd.Series([3, 1, 3]),
+        pd.Series([True, False, None], dtype="boolean"),
+        pd.Series(["b", "a", None, "b"], dtype="category"),
+        pd.Series(pd.to_datetime(["2020-01-02", None, "2020-01-01"])),
+    ],
+    ids=lambda column: str(column.dtype),
+)
+def test_text_of_other_types(column):
+    expected = [None if pd.isna(v) else re.sub(r"^(-?\d+)\.0$", r"\1", str(v)) for v in column]
+    values = Values(column)
+    assert values.as_text().tolist() == expected
+    assert values.missing == column.isna().sum()
+    assert values.counts.sum() == column.count()
+
+
+def test_numbers_are_those_of_pandas():
+    parts = [*map(chr, range(1, 300)), "١", "１", "\u3000", "-i", "+I", "True", "1_000"]
+    texts = sorted({a + b for a in parts for b in ("", "1", "1.5", "nf", "nfinity", "rue", "e5")})
+    expected = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(float)
+    numbers = Values(pd.Series(texts, dtype=object)).numbers
+    assert np.array_equal(numbers, expected, equal_nan=True)
+    assert np.count_nonzero(~np.isnan(expected)) > 20
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "id",
+        "ID",
+        "Id",
+        "patient_id",
+        "PatientID",
+        "user id",
+        "nr",
+        "kunde_nr",
+        "customer",
+        "userid",
+        "subject",
+        "customer_no",
+        "Patient Number",
+        "account-code",
+        "uuid",
+        "PULocationID",
+    ],
+)
+def test_names_of_identifiers(name):
+    assert names_an_identifier(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "age",
+        "customer_age",
+        "paid",
+        "humid",
+        "valid",
+        "acid",
+        "number",
+        "no",
+        "code",
+        "",
+        "42",
+        "number_of_patients",
+        "users",
+        "user_rating",
+        "region",
+        "idle",
+        "width",
+        "house number",
+    ],
+)
+def test_names_that_are_none(name):
+    assert not names_an_identifier(name)
+
+
+def test_names_of_times():
+    assert all(map(names_a_time, ["year", "Date", "saleDate", "created_time", "Timestamp", "DAY"]))
+    assert not any(map(names_a_time, ["age", "timer", "daytime_temp", "years_of_service", "x1"]))

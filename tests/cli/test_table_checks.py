@@ -1,0 +1,264 @@
+"""What a whole table shows against independent rows: identifiers that repeat, order in time."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import datasets
+
+from certivote.cli.data import builtin_names, builtin_table, read_table
+
+TOPICS = {"identifiers", "order in time"}
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read a frame that was written to a file, with labels at its end."""
+
+    def read(frame, form="csv", **settings):
+        path = tmp_path / f"table.{form}"
+        frame = frame.assign(label=np.arange(len(frame)) // 3 % 2)
+        if form == "csv":
+            frame.to_csv(path, index=False)
+        else:
+            frame.to_parquet(path)
+        return read_table(str(path), "label", **settings)
+
+    return read
+
+
+def found(table, topic):
+    """Return what was found on a topic, and see that it is said once: found, or not."""
+    words = {"identifiers": "looks like an identifier", "order in time": "The rows are in the ord"}
+    lines = [line for line in table.findings if words[topic] in line]
+    assert bool(lines) != (topic in table.checks)
+    return lines
+
+
+def shuffled(frame, seed=0):
+    return frame.sample(frac=1, random_state=seed)
+
+
+def panel(**columns):
+    """545 men in 8 years each, by man and year."""
+    rng = np.random.default_rng(0)
+    men, years = np.repeat(np.arange(545), 8), np.tile(np.arange(1980, 1988), 545)
+    return pd.DataFrame(
+        {"wage": rng.normal(size=4360), **{k: v(men, years) for k, v in columns.items()}}
+    )
+
+
+# --- identifiers ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["nr", "ID", "customer", "patient_id", "v1"])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    "value", [lambda men, years: men * 17 + 13, lambda men, years: [f"m{man}" for man in men]]
+)
+def test_a_panel(name, form, value, read):
+    frame = shuffled(panel(**{name: value}))
+    (line,) = found(read(frame, form), "identifiers")
+    assert line.startswith(
+        f"Column {name!r} looks like an identifier and repeats: 4360 rows of 545 values. If rows "
+        f"of one {name!r} belong together, the examples are not independent"
+    )
+
+
+@pytest.mark.parametrize("settings", [{"drop": ["nr"]}, {"categorical": ["nr"]}])
+def test_an_identifier_that_is_dropped_or_a_category(settings, read):
+    assert found(read(panel(nr=lambda men, years: men), **settings), "identifiers")
+
+
+def test_a_model_that_does_not_use_it(read):
+    table = read(panel(nr=lambda men, years: men), features=["wage"], names_only=[])
+    assert found(table, "identifiers")
+
+
+def test_an_index_without_a_name_that_repeats(tmp_path):
+    frame = panel(y=lambda men, years: years % 2).set_index(np.repeat(np.arange(545), 8))
+    frame.to_csv(tmp_path / "table.csv")
+    (line,) = read_table(str(tmp_path / "table.csv"), "y", quiet=True).findings
+    assert line.startswith("The first column, which has no name, looks like an identifier")
+
+
+def test_uneven_visits_of_patients(read):
+    rng = np.random.default_rng(1)
+    patients = np.repeat(np.arange(300), rng.integers(1, 6, 300))
+    assert found(read(pd.DataFrame({"patient": patients, "x": 1.5 * patients})), "identifiers")
+    # 30 people carry a telephone for an hour.
+    people = rng.integers(30, size=9000)
+    assert found(read(pd.DataFrame({"subject": people, "x": rng.random(9000)})), "identifiers")
+    gaps = pd.Series(patients, dtype=float).where(rng.random(len(patients)) < 0.8)
+    (line,) = found(read(pd.DataFrame({"patient": gaps, "x": 1.5 * patients})), "identifiers")
+    assert f"{gaps.count()} rows of {gaps.nunique()} values" in line
+
+
+def test_identifiers_that_do_not_repeat_are_counted(read):
+    ids = np.random.default_rng(2).permutation(400) + 10**6
+    table = read(pd.DataFrame({"id": ids, "x": ids * 0.1}))
+    assert table.findings == []
+    counted = "no identifier that repeats: 400 values of 'id' in 400 rows"
+    assert table.checks["identifiers"] == counted
+    ids[:15] = ids[20:35]  # some slips of the pen
+    assert read(pd.DataFrame({"id": ids, "x": ids * 0.1})).findings == []
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("region", lambda rng, m: rng.choice(list("abcde"), m)),
+        ("region_id", lambda rng, m: rng.integers(5, size=m)),
+        ("age", lambda rng, m: rng.integers(18, 90, m)),
+        ("customer_age", lambda rng, m: rng.integers(18, 90, m)),
+        ("price", lambda rng, m: np.round(rng.lognormal(4, 1, m))),
+        ("price", lambda rng, m: np.round(rng.lognormal(4, 1, m), 2)),
+        ("city", lambda rng, m: [f"city {i}" for i in rng.zipf(1.5, m) % 500]),
+        ("city", lambda rng, m: [f"city {i}" for i in rng.integers(500, size=m)]),
+        ("zip", lambda rng, m: rng.integers(10000, 10700, m)),
+        ("income", lambda rng, m: rng.integers(10, 60, m) * 1000),
+        ("count", lambda rng, m: rng.poisson(300, m)),
+        ("hour", lambda rng, m: np.arange(m) % 24),
+        ("minute", lambda rng, m: np.arange(m) % 60),
+        ("day", lambda rng, m: np.arange(m) % 365),
+        ("comment", lambda rng, m: [f"{i} words" for i in rng.permutation(m)]),
+        ("weight", lambda rng, m: np.repeat(rng.normal(size=m // 8), 8)),
+        ("pixel", lambda rng, m: rng.integers(256, size=m)),
+        ("flag", lambda rng, m: rng.random(m) < 0.5),
+        ("gone", lambda rng, m: np.full(m, np.nan)),
+    ],
+)
+@pytest.mark.parametrize("m", [96, 480, 4800])
+def test_no_false_alarm(name, values, m, read):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame({name: values(rng, m), "x": rng.normal(size=m)})
+        for table in (read(frame), read(frame, categorical=[name])):
+            assert found(table, "identifiers") == []
+            assert table.checks["identifiers"] == "no column looks like an identifier that repeats"
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "diabetes", "breast_cancer", "digits"])
+def test_no_false_alarm_in_the_data_of_scikit_learn(name, read):
+    bunch = getattr(datasets, f"load_{name}")(as_frame=True)
+    table = read(bunch.data)
+    assert table.findings == []
+    assert set(table.checks) == TOPICS
+
+
+def test_no_false_alarm_in_the_tasks(task_data):
+    for name in builtin_names():
+        table = builtin_table(name, download=False)
+        assert table.findings == []
+        assert set(table.checks) == TOPICS
+
+
+NAMES = {
+    "adult.data": "age workclass fnlwgt education education_num marital occupation relationship "
+    "race sex capital_gain capital_loss hours country income",
+    "crx.data": " ".join(f"A{i}" for i in range(1, 17)),
+    "glass.data": "id RI Na Mg Al Si K Ca Ba Fe type",
+    "house-votes-84.data": "class " + " ".join(f"v{i}" for i in range(16)),
+    "letter-recognition.data": "letter " + " ".join(f"v{i}" for i in range(16)),
+    "processed.cleveland.data": "age sex cp trestbps chol fbs restecg thalach exang oldpeak slope "
+    "ca thal num",
+    "tic-tac-toe.data": "a b c d e f g h i class",
+    "wdbc.data": "ID diagnosis " + " ".join(f"v{i}" for i in range(30)),
+}
+
+
+@pytest.mark.parametrize("file", NAMES)
+def test_no_false_alarm_in_raw_files(file, task_data, tmp_path):
+    names = NAMES[file].split()
+    text = (task_data / "uci" / file).read_text(encoding="utf-8")
+    lines = [line.replace(", ", ",") for line in text.splitlines() if line.count(",") > 1]
+    (tmp_path / "table.csv").write_text("\n".join([",".join(names), *lines]))
+    targets = {"class", "letter", "diagnosis", "type", "income", "num", "A16"}
+    (target,) = targets & set(names)
+    table = read_table(str(tmp_path / "table.csv"), target)
+    assert table.findings == []
+    assert ("id" in names or "ID" in names) == ("values of" in table.checks["identifiers"])
+
+
+# --- order in time -------------------------------------------------------------------------------
+
+DAYS = pd.Series(pd.Timestamp("2019-11-25") + pd.to_timedelta(np.arange(200) // 2, unit="D"))
+FORMS = ["%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%SZ", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y"]
+FORMS += ["%Y/%m/%d", "%d %b %Y", "%B %d, %Y", "%d-%b-%Y", "%Y-%m-%dT%H:%M:%S+02:00"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("down", [False, True])
+def test_rows_in_the_order_of_dates_as_text(form, down, read):
+    x = np.random.default_rng(0).random(200)
+    frame = pd.DataFrame({"x": x, "seen": DAYS.dt.strftime(form)})
+    frame.loc[7, "seen"] = None
+    (line,) = found(read(frame[::-1] if down else frame), "order in time")
+    assert line.startswith("The rows are in the order of 'seen', which looks like time.")
+    for seed in range(3):
+        table = read(shuffled(frame, seed))
+        assert found(table, "order in time") == []
+        assert table.checks["order in time"] == "the rows are not in the order of 'seen'"
+
+
+def test_rows_in_the_order_of_dates_by_type(read):
+    frame = pd.DataFrame({"x": np.random.default_rng(0).random(200), "seen": DAYS})
+    assert found(read(frame, "parquet"), "order in time")
+    assert found(read(frame, "parquet", drop=["seen"]), "order in time")
+    assert found(read(shuffled(frame), "parquet"), "order in time") == []
+
+
+@pytest.mark.parametrize("name", ["year", "Date", "saleDate", "timestamp", "month"])
+def test_rows_in_the_order_of_numbers_that_are_times(name, read):
+    frame = pd.DataFrame({name: np.arange(200) // 10, "x": np.arange(200)[::-1] ** 0.5})
+    for settings in ({}, {"drop": [name]}, {"categorical": [name]}):
+        (line,) = found(read(frame, **settings), "order in time")
+        assert f"the order of {name!r}, which" in line
+    assert found(read(shuffled(frame)), "order in time") == []
+
+
+def test_several_times_are_one_finding(read):
+    frame = pd.DataFrame({"year": DAYS.dt.year * 10 + DAYS.dt.month, "day": DAYS.astype(str)})
+    table = read(frame.assign(year=np.arange(200), x=0.5))
+    (line,) = table.findings
+    assert "'year', 'day'" in line
+
+
+def test_an_index_of_dates_without_a_name(tmp_path):
+    frame = pd.DataFrame({"x": np.arange(200) % 7, "y": np.arange(200) % 2}, index=list(DAYS))
+    frame.to_csv(tmp_path / "table.csv")
+    (line,) = read_table(str(tmp_path / "table.csv"), "y", quiet=True).findings
+    assert "the order of the column without a name" in line
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("age", np.arange(200)),  # sorted, but no time
+        ("id", np.arange(200)),
+        ("year", np.arange(200) // 50),  # four years
+        ("year", np.full(200, 2020)),
+        ("name", [f"word {i:03}" for i in range(200)]),
+        ("band", [f"{10 * i}-{10 * i + 9}" for i in range(10, 30) for _ in range(10)]),
+        ("version", [f"{i // 10}.{i % 10}" for i in range(200)]),
+    ],
+)
+def test_what_is_no_order_in_time(name, values, read):
+    frame = pd.DataFrame({name: values, "x": np.random.default_rng(0).random(200)})
+    assert found(read(frame, categorical=[name] * (name == "version")), "order in time") == []
+
+
+def test_no_time_at_all(read):
+    table = read(pd.DataFrame({"x": np.arange(50) * 0.5}))
+    assert table.checks["order in time"] == "no column of dates or times"
+
+
+def test_a_panel_is_not_in_the_order_of_its_years(read):
+    table = read(panel(nr=lambda men, years: men, year=lambda men, years: years))
+    assert found(table, "order in time") == []
+    assert table.checks["order in time"] == "the rows are not in the order of 'year'"
+
+
+def test_predictions_need_no_checks(read, tmp_path):
+    read(panel(nr=lambda men, years: men))
+    table = read_table(str(tmp_path / "table.csv"), features=["wage"], labelled=False)
+    assert (table.findings, table.checks) == ([], {})
