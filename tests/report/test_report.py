@@ -535,6 +535,18 @@ def test_a_table_is_shown_as_it_was_read(certificate):
 
 
 @pytest.mark.usefixtures("no_matplotlib")
+@pytest.mark.parametrize("n_classes", [24, 25])
+def test_many_classes_are_folded(n_classes):
+    y = np.arange(1000) % n_classes
+    made = certify(y, y)
+    page = Page(report(made))
+    shown = [e for e in page.all("data") if e["attributes"]["data-field"].startswith("class_c")]
+    assert len(shown) == n_classes
+    assert {"details" in e["inside"] for e in shown} == {n_classes == 25}
+    check_fields(page, json.loads(made.to_json()))
+
+
+@pytest.mark.usefixtures("no_matplotlib")
 def test_of_many_columns_those_that_are_unusual_are_shown(certificate):
     plain = [column(f"x{j}") for j in range(79)]
     odd = [column("when", "date"), column("gaps", missing=3), column("id", "dropped", note="ids")]
