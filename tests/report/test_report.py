@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from html.parser import HTMLParser
@@ -604,6 +605,17 @@ def test_equal_weights_and_a_descent_that_led_nowhere_are_not_drawn(monkeypatch)
     assert 'role="img" aria-label="The weights' not in page
     assert "iteration" not in page
     assert "matplotlib" not in page
+
+
+def test_a_page_without_plots_loads_nothing_to_draw_them():
+    script = (
+        "import sys, numpy as np; from certivote import certify; "
+        "from certivote.report import report; y = np.arange(99) % 2; "
+        "print('<svg' in report(certify(y[:, None], y)), "
+        "{'matplotlib', 'sklearn'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.strip() == "True set()", done.stderr
 
 
 def test_a_descent_of_one_step_is_not_drawn(certificate, result):
