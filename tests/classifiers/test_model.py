@@ -97,7 +97,8 @@ def test_xgboost_answers_numbers():
     assert certify_model(model, X[NEW], Y[NEW]).evidence["vote_errors"] == errors
     assert "xgboost" in certify_model(model, X[NEW], Y[NEW]).made
     # The same with the names that the numbers stand for.
-    certificate = certify_model(model, X[NEW], NAMES[NEW], positive="yes", baseline=0)
+    certificate = certify_model(model, X[NEW], NAMES[NEW], positive="yes", baseline="no")
+    assert certificate.neighbours.baseline == "0"
     assert certificate.evidence["vote_errors"] == errors
     assert certificate.provenance["positive"] == "yes"
     assert certificate.class_counts == {"0": int(np.sum(Y[NEW] == 0)), "1": int(np.sum(Y[NEW]))}

@@ -556,10 +556,10 @@ def test_old_and_missing_libraries_are_said(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="module")
 def certified_safely(run, loans, tmp_path_factory):
-    """One run of ``certivote certify --safe``. Look, do not touch."""
+    """One run of ``certivote certify``. Look, do not touch."""
     folder = tmp_path_factory.mktemp("safe")
     loans.to_csv(folder / "loans.csv", index=False)
-    arguments = ("certify", "loans.csv", "--drop", "id", "--n-voters", 10, "--safe", "--quiet")
+    arguments = ("certify", "loans.csv", "--drop", "id", "--n-voters", 10, "--quiet")
     run(*arguments, cwd=folder, PYTHONHASHSEED="1")
     run(*arguments, "--out", "again", cwd=folder, PYTHONHASHSEED="2")
     return folder
@@ -604,12 +604,12 @@ def test_another_safe_model_does_not_belong(certified_safely, invoke, tmp_path):
     assert "model.skops is not the file that was written with" in done.stderr
 
 
-def test_a_run_without_it_leaves_no_older_one(numbers, invoke, tmp_path):
+def test_a_run_without_skops_leaves_no_older_one(numbers, invoke, tmp_path, monkeypatch):
     numbers.to_csv(tmp_path / "n.csv", index=False)
     arguments = ("certify", "n.csv", "--n-voters", 2, "--out", "o", "--json")
-    first, second = (
-        json.loads(invoke(*arguments, *more, cwd=tmp_path).stdout) for more in (("--safe",), ())
-    )
+    first = json.loads(invoke(*arguments, cwd=tmp_path).stdout)
+    monkeypatch.setattr("certivote.cli.certify.find_spec", lambda name: None)
+    second = json.loads(invoke(*arguments, cwd=tmp_path).stdout)
     assert [*first["certificate"]["files"]] == ["model.joblib", "model.skops", "report.html"]
     assert [*second["certificate"]["files"]] == ["model.joblib", "report.html"]
     assert len(first["files"]) == 4
@@ -623,7 +623,7 @@ def test_a_run_without_it_leaves_no_older_one(numbers, invoke, tmp_path):
 def test_a_safe_model_is_certified(numbers, invoke, tmp_path):
     numbers.iloc[:200].to_csv(tmp_path / "old.csv", index=False)
     numbers.iloc[200:].to_csv(tmp_path / "new.csv", index=False)
-    invoke("certify", "old.csv", "--n-voters", 3, "--out", "o", "--safe", "-q", cwd=tmp_path)
+    invoke("certify", "old.csv", "--n-voters", 3, "--out", "o", "-q", cwd=tmp_path)
     done = invoke("certify", "new.csv", "--model", "o/model.skops", "--out", "p", cwd=tmp_path)
     assert "runs code" not in done.stderr
     assert file_sha256(tmp_path / "p/model.skops") == file_sha256(tmp_path / "o/model.skops")
@@ -644,9 +644,7 @@ def test_a_model_that_cannot_be_written_safely_is_certified_all_the_same(numbers
     frame = numbers.iloc[:200]
     model = GradientBoostingClassifier(n_estimators=2, random_state=0)
     joblib.dump(model.fit(frame.drop(columns="label"), frame["label"]), tmp_path / "m.joblib")
-    done = invoke(
-        "certify", "new.csv", "--model", "m.joblib", "--out", "o", "--safe", "-q", cwd=tmp_path
-    )
+    done = invoke("certify", "new.csv", "--model", "m.joblib", "--out", "o", cwd=tmp_path)
     assert "note: there is no model.skops: it holds a GradientBoostingClassifier" in done.stderr
     assert (tmp_path / "o" / "certificate.json").exists()
     assert not (tmp_path / "o" / "model.skops").exists()

@@ -109,8 +109,8 @@ def unknown_labels(y: NDArray[Any], unknown: NDArray[np.bool_]) -> list[str]:
     if not unknown.any():
         return []
     return [
-        f"y has labels that this vote has never seen, such as {y[unknown][:1].tolist()[0]!r}, on "
-        f"{np.count_nonzero(unknown)} examples."
+        "y has labels that are none of the known classes, such as "
+        f"{y[unknown][:1].tolist()[0]!r}, on {np.count_nonzero(unknown)} examples."
     ]
 
 

@@ -85,14 +85,15 @@ def certify_model(
     said = {} if positive is None else {"positive": str(positive)}
     if isinstance(model, CertifiedVote):
         labels = _targets(X, y, positive, model.classes_)
-        certificate = model.certify(X, labels, delta=delta, baseline=baseline)
+        known = _baseline(baseline, y, positive, labels)
+        certificate = model.certify(X, labels, delta=delta, baseline=known)
         return replace(certificate, provenance={**certificate.provenance, **said})
     bound = bound_at(DEFAULT_OF_ONE, delta)
     predicted, labels = _counted(model, X, y, positive)
     look = _examine(model, X, labels, predicted)
     for text in look.findings:
         warnings.warn(text, stacklevel=2)
-    known = None if baseline is None else (check_class("baseline", baseline, labels), GIVEN)
+    known = _baseline(baseline, y, positive, labels)
     return issue(
         bound,
         bound.count(predicted[:, None], labels, None),
@@ -100,7 +101,9 @@ def certify_model(
         provenance={"voters_from": MODEL, **said},
         findings=look.findings,
         checks=look.checks,
-        outcome=Outcome(labels, np.asarray(predicted != labels), known),
+        outcome=Outcome(
+            labels, np.asarray(predicted != labels), None if known is None else (known, GIVEN)
+        ),
         votes_sha256=votes_sha256(predicted[:, None], labels),
         libraries=_libraries(model),
     )
@@ -215,6 +218,14 @@ def _targets(X: Any, y: ArrayLike, positive: Any, known: NDArray[Any]) -> NDArra
     return np.where(labels == chosen, own[1], own[0])
 
 
+def _baseline(baseline: Any, y: ArrayLike, positive: Any, labels: NDArray[Any]) -> Any:
+    """Return the class of a baseline, which may be called as it is written in `y`."""
+    if baseline is None:
+        return None
+    written = labels if positive is None else check_targets("y", y)
+    return labels[written == check_class("baseline", baseline, written)][0]
+
+
 def _examine(
     model: Any, X: Any, labels: NDArray[Any], predicted: NDArray[Any]
 ) -> _guards.Examination:
@@ -222,6 +233,8 @@ def _examine(
     look = _guards.Examination()
     table = X if sparse.issparse(X) or np.ndim(X) > 1 else np.asarray(X, dtype=object)[:, None]
     _guards.copies(look, table, row_fingerprints(table))
+    if hasattr(model, "classes_"):
+        look.findings += _guards.unknown_labels(labels, ~np.isin(labels, model.classes_))
     if _guards.remembers_bags(model, len(labels)):
         members = fit_voters(FrozenEstimator(model), X, labels)
         ballots = members.votes(X, np.unique(labels))

@@ -1,9 +1,12 @@
 """``certivote certify``: from a table to a model, a certificate and a page."""
 
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,9 +25,10 @@ from .output import (
     note,
     print_json,
     results_folder,
-    say,
+    show_warning,
     write_folder,
 )
+from .summary import print_result
 
 if TYPE_CHECKING:
     from ..certificate import Certificate
@@ -59,8 +63,31 @@ def certify(
     model: Annotated[
         Path | None,
         typer.Option(
-            help="A file with fitted voters, or with a vote that certify wrote: then all "
-            f"of DATA certifies, and must be new to them. {options.RUNS_CODE}",
+            help="A file with a fitted classifier, which is certified as it is: whatever its "
+            "predict answers on DATA, all of which must be new to it. "
+            f"{options.RUNS_CODE}",
+        ),
+    ] = None,
+    members: Annotated[
+        bool,
+        typer.Option(
+            "--members",
+            help="Take the classifier of --model apart, and certify a weighted vote of its "
+            "members instead. That may answer otherwise than the classifier does.",
+        ),
+    ] = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            help="With --model: the class that the baseline beside the certificate always answers. "
+            "Fix it before you look; without it the most frequent class of DATA describes only."
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            help="With --model: the label of DATA for which it answers 1, or the second of its two "
+            "labels, where it answers otherwise than DATA is written."
         ),
     ] = None,
     data_option: Annotated[
@@ -69,22 +96,22 @@ def certify(
     seed: options.Seed = options.SEED,
     jobs: options.Jobs = None,
     out: options.Out = None,
-    safe: Annotated[
+    explain: Annotated[
         bool,
         typer.Option(
-            "--safe",
-            help="Write model.skops too: others can load it without running code in it. Needs "
-            "skops.",
+            "--explain", help="Print all of it: how the table was read, figures, assumptions."
         ),
     ] = False,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Turn a table into a vote with a certificate: model.joblib, certificate.json, report.html.
+    """Turn a table into a vote with a certificate, or certify a classifier that you have.
 
     Part of the rows trains the voters; the others learn their weights and certify them. Missing
-    values and categories are handled, by what the training rows say. Without DATA it is shown on
+    values and categories are handled, by what the training rows say. With --model all rows certify
+    what it predicts. Written are model.joblib, certificate.json and report.html, and model.skops if
+    skops is installed: others can load it without running code in it. Without DATA it is shown on
     breast-cancer.
     """
     from ..bounds import bound_at
@@ -94,14 +121,16 @@ def certify(
     if data is not None and data_option is not None:
         raise ValueError("DATA and --data are the same thing: give one of them.")
     data = data_option if data is None else data
+    training = {"--voters": voters, "--n-voters": n_voters, "--certify-size": certify_size}
+    own = {"--members": members, "--baseline": baseline, "--positive": positive}
     if model is not None:
-        training = {"--voters": voters, "--n-voters": n_voters, "--certify-size": certify_size}
-        _check_model_options(data, training, prior)
+        _check_model_options(data, training, prior, own)
+        if not members and not (bound is None and constant is None):
+            training = {"--bound": bound, "--constant": constant}
+            _refuse(training, "is for weights that are learned: without --members nothing is.")
+    else:
+        _refuse(own, "is about a classifier that you have: name its file with --model.")
     check_prior(prior)
-    if safe:
-        from .safe import require_skops
-
-        require_skops()
     learner = MajorityVoteClassifier(
         voters=make_voters(voters, n_voters, jobs),
         bound=bound_at(bound, delta, constant),
@@ -112,42 +141,65 @@ def certify(
         verbose=0 if quiet or as_json else 1,
     )
     columns = {"target": target, "drop": drop or [], "categorical": categorical or []}
-    result = _certify(learner, options.DATA if data is None else data, columns, model, out, safe)
+    given = _Given(model, members, baseline, positive)
+    result = _certify(learner, options.DATA if data is None else data, columns, given, out, as_json)
     if as_json:
+        del result["table"]
         print_json(result)
     else:
-        _print_result(result, quiet)
+        print_result(result, quiet, explain)
 
 
-def _check_model_options(data: str | None, training: Mapping[str, Any], prior: str) -> None:
-    """Refuse options of training beside a model, and a model without data."""
+@dataclass
+class _Given:
+    """The file of a classifier, if there is one, and what is to be certified of it."""
+
+    model: Path | None
+    members: bool
+    baseline: str | None
+    positive: str | None
+
+
+def _refuse(given: Mapping[str, Any], why: str) -> None:
+    """Refuse the first of some options that was given."""
+    for option, value in given.items():
+        if value not in (None, False):
+            raise ValueError(f"{option} {why}")
+
+
+def _check_model_options(
+    data: str | None, training: Mapping[str, Any], prior: str, own: Mapping[str, Any]
+) -> None:
+    """Refuse options of training beside a model, a model without data, and what excludes it."""
     if data is None:
         raise ValueError("--model needs DATA that is new to it: give a file.")
-    for option, value in training.items():
-        if value is not None:
-            raise ValueError(f"{option} is for training: with --model nothing is trained.")
+    _refuse(training, "is for training: with --model nothing is trained.")
     if prior == "learned":
         raise ValueError("--prior learned needs training rows: with --model nothing is trained.")
+    if own["--members"]:
+        rest = {name: own[name] for name in ("--baseline", "--positive")}
+        _refuse(rest, "is for a classifier as it is: leave it out, or --members.")
 
 
 def _certify(
     learner: "MajorityVoteClassifier",
     data: str,
     columns: dict[str, Any],
-    model: Path | None,
+    given: _Given,
     out: Path | None,
-    safe: bool,
+    warn: bool,
 ) -> dict[str, Any]:
-    """Learn a vote, or take the one in a model, certify it, and write the results.
+    """Learn a vote, or take the classifier that was given, certify it, and write the results.
 
-    What comes back is the claim, the certificate, the files and the seconds by stage.
+    What comes back is the claim, the certificate, the table, the files and the seconds by stage. A
+    finding is part of the certificate, and a warning too only if `warn`.
     """
     import joblib
 
     from .data import read_table
-    from .models import is_vote, load_model, read_for
+    from .models import load_model, read_for
 
-    clock, quiet = Stopwatch(), not learner.verbose
+    clock, quiet, model = Stopwatch(), not learner.verbose, given.model
     saved: Any = None
     digest = None
     if model is None:
@@ -155,28 +207,37 @@ def _certify(
     else:
         digest = file_sha256(model) if model.is_file() else None
         saved = load_model(model, quiet)
-        table = read_for(saved, data, **columns, quiet=quiet)
+        if isinstance(saved, list | tuple) and not given.members:
+            raise ValueError(f"{model} holds several classifiers: add --members for their vote.")
+        table = read_for(saved, data, **columns, positive=given.positive, quiet=quiet)
     folder = results_folder(
         out, table.name, "certificate", (MODEL, SAFE_MODEL, REPORT, CERTIFICATE)
     )
     if not quiet and (folder / CERTIFICATE).exists():
         note(f"the certificate in {folder} will be replaced.")
     clock.lap("reading")
-    page: dict[str, Any] = {"details": {"data": data, "model": MODEL}}
-    if model is not None and is_vote(saved):
-        vote = saved
-        certificate = _of(table, vote.certify(table.X, table.y, bound=learner.bound))
-        clock.lap("voting")
-    else:
-        vote = _fit(learner, saved, table)
-        certificate = vote.certificate_ = _of(table, vote.certificate_)
-        page["optimisation"] = vote.optimisation_
-        clock.lap("fit")
-        del clock.seconds["fit"]
-        clock.seconds |= vote.fit_times_
+    page: dict[str, Any] = {
+        "details": {"data": data, "model": MODEL},
+        "table": table.reading or None,
+    }
+    with _without_findings(table, warn) as found:
+        if model is not None and not given.members:
+            vote, certificate = saved, _tested(saved, table, learner.delta, given)
+            clock.lap("voting")
+        else:
+            vote = _fit(learner, saved, table)
+            certificate = vote.certificate_
+            page["optimisation"] = vote.optimisation_
+            clock.lap("fit")
+            del clock.seconds["fit"]
+            clock.seconds |= vote.fit_times_
+        certificate = _of(table, certificate)
+        found += certificate.findings
+    if vote is not saved:
+        vote.certificate_ = certificate
     models: dict[str, Callable[[Path], object]] = {
         MODEL: partial(joblib.dump, vote),
-        SAFE_MODEL: partial(_write_safe, vote, table.X) if safe else lambda path: None,
+        SAFE_MODEL: partial(_write_safe, vote, table.X, quiet),
     }
     if model is not None and vote is saved:
         models[SAFE_MODEL if is_safe(model) else MODEL] = partial(_copy, model, digest)
@@ -185,11 +246,38 @@ def _certify(
         "statement": claim_of(certificate),
         "certificate": certificate.to_dict(),
         "files": [str(path) for path in files],
+        "table": table,
     }
-    if table.test is not None:
+    if table.test is not None and model is None:
         result["test_risk"] = 1.0 - vote.score(*table.test)
     clock.lap("writing")
     return {**result, "seconds": clock.seconds}
+
+
+@contextmanager
+def _without_findings(table: "Table", warn: bool) -> Iterator[list[str]]:
+    """Show the warnings of what happens inside; a finding, which is shown later, only if asked."""
+    findings: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield findings
+        finally:
+            said = [str(warning.message) for warning in caught]
+    for text in dict.fromkeys([*said, *(table.findings if warn else ())]):
+        if warn or text not in findings:
+            show_warning(text)
+
+
+def _tested(model: Any, table: "Table", delta: float, given: _Given) -> "Certificate":
+    """Certify a classifier as it is."""
+    from ..classifiers import certify_model
+    from .models import probe
+
+    probe(model, table)
+    return certify_model(
+        model, table.X, table.y, delta=delta, baseline=given.baseline, positive=given.positive
+    )
 
 
 def _fit(learner: "MajorityVoteClassifier", voters: Any, table: "Table") -> Any:
@@ -205,8 +293,13 @@ def _fit(learner: "MajorityVoteClassifier", voters: Any, table: "Table") -> Any:
 
 
 def _of(table: "Table", certificate: "Certificate") -> "Certificate":
-    """Say in a certificate which data it is of, and how it was read."""
-    return replace(certificate, provenance={**table.provenance, **certificate.provenance})
+    """Say in a certificate which data it is of, how it was read, and what was seen there."""
+    return replace(
+        certificate,
+        provenance={**table.provenance, **certificate.provenance},
+        findings=tuple(dict.fromkeys([*certificate.findings, *table.findings])),
+        checks={**certificate.checks, **table.checks},
+    )
 
 
 def _copy(model: Path, digest: str | None, path: Path) -> None:
@@ -216,14 +309,20 @@ def _copy(model: Path, digest: str | None, path: Path) -> None:
         raise ValueError(f"{model} has changed since it was loaded: run this again.")
 
 
-def _write_safe(model: Any, X: Any, path: Path) -> None:
-    """Write a model so that it can be loaded without running code in it, or say why not."""
+def _write_safe(model: Any, X: Any, quiet: bool, path: Path) -> None:
+    """Write a model so that it can be loaded without running code in it, where skops is installed.
+
+    Why there is none is said, unless all should be quiet.
+    """
+    if find_spec("skops") is None:
+        return
     from .safe import dump_safe
 
     try:
         dump_safe(model, path, X)
     except ValueError as error:
-        note(f"there is no {path.name}: {error}")
+        if not quiet:
+            note(f"there is no {path.name}: {error}")
 
 
 def _write(
@@ -249,20 +348,3 @@ def _write(
     }
     files = write_folder(folder, writers)
     return certificate, files
-
-
-def _print_result(result: dict[str, Any], quiet: bool) -> None:
-    """Print the claim first, then what is behind it."""
-    from ..certificate import Certificate
-
-    say(result["statement"], style="bold")
-    if quiet:
-        return
-    certificate = Certificate.from_dict(result["certificate"])
-    for line in str(certificate).split("\n")[1:]:
-        say(line)
-    if "test_risk" in result:
-        say(f"Error on the test rows of the task: {result['test_risk']:.4f}.")
-    say("Written: " + ", ".join(result["files"]))
-    (path,) = (name for name in result["files"] if name.endswith(CERTIFICATE))
-    say(f"Anyone can check its arithmetic: certivote verify {path}")

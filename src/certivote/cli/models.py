@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
+from sklearn.base import is_regressor
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
@@ -27,12 +27,15 @@ __all__ = [
     "is_vote",
     "load_model",
     "make_voters",
+    "probe",
     "read_for",
 ]
 
 TRUST = "loading a .joblib file runs code that is in it: load only files that you trust."
 _COLUMNS, _CATEGORIES = "columns", "categories"
 _KINDS = ("trees", "forest", "extra-trees", "stumps")
+# So many rows tell whether a model takes a table.
+_FIRST = 100
 # A category beyond these, by frequency on part A, counts as "another one".
 _MOST_CATEGORIES = 50
 
@@ -94,12 +97,28 @@ def load_model(path: Path, quiet: bool) -> Any:
         model = _unpickled(path, quiet)
     members = model if isinstance(model, list | tuple) else [model]
     for member in members or [model]:
-        if not (hasattr(member, "predict") and is_classifier(member)):
+        if not hasattr(member, "predict"):
             raise ValueError(
-                f"{path} holds a {type(member).__name__}, which is not a classifier: save a fitted "
-                "scikit-learn classifier, or a list of them, with joblib.dump."
+                f"{path} holds a {type(member).__name__}, which has no predict: save a fitted "
+                "classifier, or a list of them, with joblib.dump."
+            )
+        if is_regressor(member):
+            raise ValueError(
+                f"{path} holds a {type(member).__name__}, which predicts quantities: certivote "
+                "certifies classifiers."
             )
     return model
+
+
+def probe(model: Any, table: Table) -> None:
+    """Refuse a model that fails on the first rows, in words that say that it is the model's."""
+    try:
+        model.predict(table.X[:_FIRST])
+    except Exception as error:
+        raise ValueError(
+            f"the model cannot predict the rows of {table.name}: {type(error).__name__}: {error} "
+            "It may want other columns, or other values: is this the table that it is for?"
+        ) from error
 
 
 def _unpickled(path: Path, quiet: bool) -> Any:
@@ -138,9 +157,13 @@ def read_for(
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
     labelled: bool = True,
+    positive: str | None = None,
     quiet: bool = False,
 ) -> Table:
-    """Read data as a model takes it: its columns, of its types, and labels that it knows."""
+    """Read data as a model takes it: its columns, of its types, and labels that it knows.
+
+    Where one label is called positive the others may be written as they like.
+    """
     features, categories = _feature_names(model), _category_names(model)
     table = read_table(
         data,
@@ -153,7 +176,7 @@ def read_for(
         labelled=labelled,
         quiet=quiet,
     )
-    if labelled:
+    if labelled and positive is None:
         _check_classes(model, table)
     if features is None:
         n_columns = table.X.shape[1]
@@ -185,20 +208,18 @@ def _category_names(model: Any) -> list[str] | None:
 
 
 def _check_classes(model: Any, table: Table) -> None:
-    """Refuse labels that the model does not know."""
+    """Refuse labels of which the model knows none."""
     if not hasattr(_first(model), "classes_"):
         return
     known = np.asarray(_first(model).classes_)
     labels = np.unique(table.y)
-    if (known.dtype.kind in "biuf") == (labels.dtype.kind in "biuf"):
-        strange = labels[~np.isin(labels, known)]
-    else:
-        strange = labels
-    if strange.size:
-        rows = np.count_nonzero(np.isin(table.y, strange))
+    one_kind = (known.dtype.kind in "biuf") == (labels.dtype.kind in "biuf")
+    if not one_kind or not np.isin(labels, known).any():
+        two = len(known) == len(labels) == 2
+        hint = f" Or does {known[1]} stand for one of them: --positive {labels[1]}?" if two else ""
         raise ValueError(
-            f"the model knows the classes {_listed(known)}, but the target of {table.name} holds "
-            f"{_listed(strange)} in {rows} rows: is it the right column (--target)?"
+            f"the model predicts {_listed(known)}, but the target of {table.name} holds "
+            f"{_listed(labels)}: is it the right column (--target)?{hint}"
         )
 
 

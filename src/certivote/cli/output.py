@@ -33,6 +33,7 @@ __all__ = [
     "results_folder",
     "say",
     "show_warning",
+    "wrapped",
     "write_folder",
 ]
 
@@ -54,17 +55,25 @@ def say(text: str, style: str = "") -> None:
     from rich.console import Console
 
     console = Console(highlight=False, emoji=False)
+    console.print(wrapped(text), style=style, markup=False, soft_wrap=True)
+
+
+def wrapped(text: str) -> str:
+    """Return a line as it is printed: on a terminal, as several that fit its width."""
+    from rich.console import Console
+
+    console = Console(highlight=False, emoji=False)
     text = printable(text)
-    if console.is_terminal:
-        indent = len(text) - len(text.lstrip(" -"))
-        text = textwrap.fill(
-            text,
-            console.width,
-            subsequent_indent=" " * indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    console.print(text, style=style, markup=False, soft_wrap=True)
+    if not console.is_terminal:
+        return text
+    indent = len(text) - len(text.lstrip(" -"))
+    return textwrap.fill(
+        text,
+        console.width,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def note(text: str) -> None:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples
 from ..bounds.registry import BOUNDS
 from .compiled import check_compiled
 
-__all__ = ["dump_safe", "load_safe", "require_skops"]
+__all__ = ["dump_safe", "load_safe"]
 
 # Files of earlier ones could make them call what nobody had trusted.
 _OLDEST_SKOPS = (0, 16)
@@ -27,7 +27,7 @@ _NAMES = 8
 # What a file may name, besides what skops itself trusts. Each of these may be *called* by a file,
 # with whatever it likes: so none of them reads, writes, or calls what it is given by name.
 _OWN = {
-    "certivote.certificate": ("Certificate",),
+    "certivote.certificate": ("Certificate", "Neighbours"),
     "certivote.classifiers": (
         "CBBoostClassifier",
         "CqBoostClassifier",
@@ -90,7 +90,7 @@ def _trusted() -> list[str]:
     return [f"{module}.{name}" for module, names in own for name in names]
 
 
-def require_skops() -> Any:
+def _skops() -> Any:
     """Return the library that reads and writes such files, or say how to get it."""
     try:
         import skops
@@ -110,7 +110,7 @@ def dump_safe(model: Any, path: Path, X: Any) -> None:
 
     The file is the same for the same model. A ValueError says why there is none.
     """
-    skops = require_skops()
+    skops = _skops()
     rows = _safe_indexing(X, slice(0, min(_ROWS, _num_samples(X))))
     data = _attempt("skops cannot write this model", lambda: _stable(skops.dumps(model)))
     again = _construct(skops, data)
@@ -125,7 +125,7 @@ def load_safe(path: Path) -> Any:
 
     A file that is too large for the memory is not guarded against.
     """
-    skops = require_skops()
+    skops = _skops()
     try:
         return _construct(skops, path.read_bytes())
     except ValueError as error:

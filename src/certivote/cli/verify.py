@@ -121,25 +121,31 @@ def _verify_votes(
     """Count the votes again, and return what was checked and what was not."""
     from ..certificate import CertificateError
     from ..certificate.provenance import column_names
+    from ..classifiers import verify_model
     from .data import builtin_names
-    from .models import is_vote, load_model, read_for
+    from .models import load_model, read_for
 
     vote = load_model(model, quiet)
-    if not is_vote(vote):
-        raise ValueError(f"{model} is not a vote: give the model file that certify wrote.")
+    if isinstance(vote, list | tuple):
+        raise ValueError(f"{model} holds several classifiers: give the model that certify wrote.")
     provenance = certificate.provenance
+    if "voters_from" not in provenance:
+        raise CertificateError("the certificate is of a table of votes, not of a model.")
     target, drop, categorical = None, [], []
     if "data_sha256" in provenance and data not in builtin_names():
         target = str(provenance.get("target"))
         drop, categorical = (
             column_names(key, provenance.get(key, "[]")) for key in ("dropped", "categorical")
         )
-    table = read_for(vote, data, target, drop, categorical, quiet=quiet)
+    positive = provenance.get("positive")
+    table = read_for(vote, data, target, drop, categorical, positive=positive, quiet=quiet)
+    same = provenance.get("data_sha256") == table.provenance.get("data_sha256")
     try:
-        vote.verify(table.X, table.y, certificate)
+        verify_model(vote, table.X, table.y, certificate)
+        if same and certificate.made:  # older ones did not look at the table
+            certificate.verify_checks(table.checks, table.findings)
     except CertificateError as error:
-        digests = {known.get("data_sha256") for known in (provenance, table.provenance)}
-        if len(digests) == 1:
+        if same:
             raise
         raise CertificateError(
             f"{error} {data} is another file than the one that was certified, {_name(provenance)}."
@@ -150,13 +156,23 @@ def _verify_votes(
 
 def _origins(provenance: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Return what a count of the votes checks, and what it does not, by where all came from."""
-    from ..certificate.provenance import FROZEN, NEW_DATA, PRIOR_GIVEN, PRIOR_LEARNED, SPLIT
+    from ..certificate.provenance import (
+        FROZEN,
+        MODEL,
+        NEW_DATA,
+        PRIOR_GIVEN,
+        PRIOR_LEARNED,
+        SPLIT,
+    )
 
     checked = ["the votes of the model on the data: split, counts, moments, bound"]
+    if provenance["voters_from"] == MODEL:
+        checked = ["what the model predicts on the data: errors, bound, baseline"]
     not_checked = [
         {
             SPLIT: "that the voters were trained on part A only",
             FROZEN: "that the frozen voters were trained and chosen on other data",
+            MODEL: "that the classifier was trained and chosen on other data",
             NEW_DATA: "that neither the voters nor their weights have seen these examples, other "
             "than by looking for rows of the fit",
         }[provenance["voters_from"]]
@@ -164,7 +180,7 @@ def _origins(provenance: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     prior = provenance.get("prior")
     if provenance["voters_from"] == NEW_DATA:
         checked.append("the prior: it is the weights of the model")
-    elif prior is None:
+    elif prior is None and provenance["voters_from"] != MODEL:
         checked.append("the prior: it is uniform")
     elif prior == PRIOR_LEARNED:
         checked.append("the prior: it was learned again on part A")
