@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from html.parser import HTMLParser
@@ -13,8 +14,16 @@ from html.parser import HTMLParser
 import matplotlib
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
-from certivote import Certificate, CertificateError, VoteStatistics, certify, minimize
+from certivote import (
+    Certificate,
+    CertificateError,
+    VoteStatistics,
+    certify,
+    certify_model,
+    minimize,
+)
 from certivote.bounds import Bound, MomentBound, get_bound, list_bounds
 from certivote.divergences import kl_divergence
 from certivote.report import report, write_report
@@ -24,7 +33,9 @@ VOID = {"meta", "input", "br", "hr", "img", "link"}
 NASTY = """<script>alert("1")</script>'&amp;</pre></style>--><img src=x onerror='x'>"""
 # How many digits are shown, rounded to the nearest; what is not among them is shown in full.
 MOMENTS = ("evidence.gibbs_risk", "evidence.joint_error", "evidence.disagreement")
-NEAREST = dict.fromkeys((*MOMENTS, "evidence.margin_loss", "kl"), 4) | {"evidence.concentration": 3}
+NEIGHBOURS = ("neighbours.observed", "neighbours.baseline_error")
+NEAREST = dict.fromkeys((*MOMENTS, *NEIGHBOURS, "evidence.margin_loss", "kl"), 4)
+NEAREST["evidence.concentration"] = 3
 
 
 class Page(HTMLParser):
@@ -204,10 +215,12 @@ def test_every_figure_is_the_certificates(name):
         *("statistics_sha256", "votes_sha256", "certivote_version"),
         *(f"bound_parameters.{key}" for key in fields["bound_parameters"]),
         *(f"evidence.{key}" for key in fields["evidence"] if not key.endswith("_size")),
+        *(*NEIGHBOURS, *(f"class_counts.{key}" for key in fields["class_counts"])),
+        *(f"made.{key}" for key in fields["made"]),
     }
     judged = bound.winner(made.evidence) or bound
     learned = not np.allclose(made.weights, 1 / 6)
-    assert len(page.all("svg")) == learned + isinstance(judged, MomentBound)
+    assert len(page.all("svg", role="img")) == learned + isinstance(judged, MomentBound)
 
     first = page.all("p", **{"class": "formula"})[0]
     assert first["text"] == bound.formula.replace("_", "")
@@ -341,6 +354,93 @@ def test_sizes_are_shown_where_they_differ_from_the_number_of_examples():
     assert shown == ["evidence.disagreement_size"]
 
 
+# --- its neighbours, and what was looked for ---
+
+
+def places(page, kind, tag, *names):
+    """Attributes of what is drawn on a line of the scale, in percent of its width."""
+    start = page.elements.index(page.one("div", **{"class": kind}))
+    after = [e for e in page.elements[start + 1 :] if e["tag"] == "div"]
+    end = page.elements.index(after[0])
+    found = [e["attributes"] for e in page.elements[start:end] if e["tag"] == tag]
+    return [
+        tuple(float(attributes[name].removesuffix("%")) for name in names)
+        for attributes in found
+        if all(name in attributes for name in names)
+    ]
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+def test_everything_is_where_it_belongs_on_the_scale():
+    votes = VOTES[:, :5]
+    made = certify(votes, Y, bound="heldout")
+    observed = np.mean((votes.mean(axis=1) > 0.5) != Y)
+    beside = made.neighbours
+    page = Page(report(made))
+    # Linear from 0: the ticks say how long the scale is.
+    ticks = places(page, "axis", "text", "x")
+    labels = [float(e["text"]) for e in page.all("text") if "figure" in e["inside"]]
+    per_cent = labels[-1] / 100.0
+    assert [x * per_cent for (x,) in ticks] == pytest.approx(labels, abs=1e-4)
+    assert places(page, "certificate", "rect", "width") == [
+        pytest.approx((made.risk_bound / per_cent,), abs=0.01)
+    ]
+    low, high = beside.interval
+    interval = places(page, "observed", "line", "x1", "x2")[-1]
+    assert interval == pytest.approx((low / per_cent, high / per_cent), abs=0.01)
+    marks = [x for (x,) in places(page, "observed", "svg", "x")]
+    expected = [low, high, observed]
+    assert marks == pytest.approx([value / per_cent for value in expected], abs=0.01)
+    (baseline,) = places(page, "baseline", "svg", "x")
+    rarer = min(np.mean(Y == 0), np.mean(Y == 1))
+    assert baseline == pytest.approx((rarer / per_cent,), abs=0.01)
+    caption = page.all("figcaption")[0]["text"]
+    assert all(sentence in caption for sentence in beside.sentences)
+    assert high > made.risk_bound
+    assert "two sides" in caption
+
+
+def test_without_neighbours_there_is_no_scale(certificate):
+    assert "one scale" in report(certificate)
+    assert "one scale" not in report(dataclasses.replace(certificate, neighbours=None))
+
+
+def checked(page):
+    """What the program says of each topic, and of the last assumption."""
+    lists = [e for e in page.elements if e["tag"] in ("dt", "dd") and "ol" in e["inside"]]
+    texts = [" ".join(e["text"].split()) for e in lists]
+    return dict(zip(texts[::2], texts[1::2], strict=True))
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+def test_what_was_looked_for_stands_below_the_assumption_it_is_about(certificate):
+    checks = {"duplicates": "All 400 rows are different.", "model": "It is the same <b>file</b>."}
+    clear = dataclasses.replace(certificate, checks=checks)
+    said = checked(Page(report(clear)))
+    none = "None: no program can see what else was asked for, or looked at."
+    assert said == {
+        "Duplicates": checks["duplicates"],
+        "Order in time": "Not checked.",
+        "Identifiers": "Not checked.",
+        "Training rows": "Not checked.",
+        "Model": checks["model"],
+        "Check": none,
+    }
+    # What was found has no check: nobody must read that it was not looked for.
+    said = checked(Page(report(dataclasses.replace(clear, findings=("Rows repeat.",)))))
+    assert said["Training rows"] == "Not checked, or among what was found: see above."
+    assert said["Duplicates"] == checks["duplicates"]
+
+
+def test_one_classifier_is_not_called_a_vote(certificate, page):
+    alone = certify(VOTES[:, :1], Y, bound="heldout")
+    text = report(alone)
+    assert Page(text).one("title")["text"].startswith("Certificate of a classifier: ")
+    assert "weighted hard vote" not in text
+    assert "shares of the vote" not in text
+    assert page.one("title")["text"].startswith("Certificate of a majority vote: ")
+
+
 # --- what others wrote ---
 
 
@@ -436,6 +536,18 @@ def test_a_table_is_shown_as_it_was_read(certificate):
 
 
 @pytest.mark.usefixtures("no_matplotlib")
+@pytest.mark.parametrize("n_classes", [24, 25])
+def test_many_classes_are_folded(n_classes):
+    y = np.arange(1000) % n_classes
+    made = certify(y, y)
+    page = Page(report(made))
+    shown = [e for e in page.all("data") if e["attributes"]["data-field"].startswith("class_c")]
+    assert len(shown) == n_classes
+    assert {"details" in e["inside"] for e in shown} == {n_classes == 25}
+    check_fields(page, json.loads(made.to_json()))
+
+
+@pytest.mark.usefixtures("no_matplotlib")
 def test_of_many_columns_those_that_are_unusual_are_shown(certificate):
     plain = [column(f"x{j}") for j in range(79)]
     odd = [column("when", "date"), column("gaps", missing=3), column("id", "dropped", note="ids")]
@@ -461,9 +573,9 @@ def test_a_table_that_lacks_something_is_refused(certificate, missing):
 
 
 def test_plots_are_drawn_and_described(certificate, result, page):
-    assert len(page.all("figure")) == len(page.all("svg")) == len(page.all("figcaption")) == 3
-    for svg in page.all("svg"):
-        assert svg["attributes"]["role"] == "img"
+    assert len(page.all("figure")) == len(page.all("figcaption")) == 4
+    assert len(page.all("svg", role="img")) == 3
+    for svg in page.all("svg", role="img"):
         assert len(svg["attributes"]["aria-label"]) > 20
         assert re.fullmatch(r"0 0 [\d.]+ [\d.]+", svg["attributes"]["viewbox"])
     assert "It converged." in page.all("figcaption")[-1]["text"]
@@ -473,11 +585,10 @@ def test_plots_are_drawn_and_described(certificate, result, page):
 
 
 def test_a_certificate_without_a_plane_has_no_plane(odd):
-    assert not Page(report(odd)).all("figure")
+    assert not Page(report(odd)).all("svg", role="img")
     weights = np.arange(1, 7) / 21
-    page = Page(
-        report(dataclasses.replace(odd, weights=weights, kl=kl_divergence(weights, odd.prior)))
-    )
+    kl = kl_divergence(weights, odd.prior)
+    page = Page(report(dataclasses.replace(odd, weights=weights, kl=kl, neighbours=None)))
     assert "weights" in page.one("svg", role="img")["attributes"]["aria-label"]
 
 
@@ -491,13 +602,25 @@ def test_equal_weights_and_a_descent_that_led_nowhere_are_not_drawn(monkeypatch)
     result = dataclasses.replace(result, history=[0.5, 0.4, 0.3])
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     page = report(certificate, optimisation=result)
-    assert "<figcaption>" not in page
+    assert 'role="img" aria-label="The weights' not in page
+    assert "iteration" not in page
     assert "matplotlib" not in page
+
+
+def test_a_page_without_plots_loads_nothing_to_draw_them():
+    script = (
+        "import sys, numpy as np; from certivote import certify; "
+        "from certivote.report import report; y = np.arange(99) % 2; "
+        "print('<svg' in report(certify(y[:, None], y)), "
+        "{'matplotlib', 'sklearn'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.strip() == "True set()", done.stderr
 
 
 def test_a_descent_of_one_step_is_not_drawn(certificate, result):
     page = Page(report(certificate, optimisation=dataclasses.replace(result, history=[0.5])))
-    assert len(page.all("figcaption")) == 2
+    assert len(page.all("svg", role="img")) == 2
 
 
 def test_ids_are_unique_and_references_lead_somewhere(text, page):
@@ -533,7 +656,8 @@ def test_the_same_certificate_gives_the_same_page(certificate, result, text):
 @pytest.mark.usefixtures("no_matplotlib")
 def test_without_matplotlib_the_page_says_that_it_has_no_plots(certificate, result):
     page = Page(report(certificate, optimisation=result))
-    assert not page.all("svg")
+    assert not page.all("svg", role="img")
+    assert page.one("figure", **{"class": "scale"})
     assert "pip install 'certivote[plot]'" in [code["text"] for code in page.all("code")]
     check_fields(page, json.loads(certificate.to_json()))
 
@@ -597,6 +721,25 @@ def test_the_python_lines_work(tmp_path, certificate):
     exec(page.all("pre")[2]["text"], scope)
     assert scope["certificate"].risk_bound == certificate.risk_bound
     scope["votes"] = 1 - VOTES
+    with pytest.raises(CertificateError):
+        exec(page.all("pre")[2]["text"], scope)
+
+
+@pytest.mark.usefixtures("no_matplotlib")
+def test_the_python_lines_work_for_a_classifier_as_it_is(tmp_path):
+    X = np.arange(200.0)[:, None]
+    y = X[:, 0] > 120
+    model = DecisionTreeClassifier(max_depth=1).fit(X[:100:7], X[:100:7, 0] > 50)
+    made = certify_model(model, X[100:], y[100:])
+    made.to_json(tmp_path / "one.json")
+    text = report(made, details={"certificate": str(tmp_path / "one.json")})
+    page = Page(text)
+    labels = [label["text"] for label in page.all("label")]
+    assert labels[1].startswith("The classifier, and whatever prepares its data")
+    assert "voters" not in page.one("ol")["text"]
+    scope = {"model": model, "X": X[100:], "y": y[100:]}
+    exec(page.all("pre")[2]["text"], scope)
+    scope["y"] = ~y[100:]
     with pytest.raises(CertificateError):
         exec(page.all("pre")[2]["text"], scope)
 

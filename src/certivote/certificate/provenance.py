@@ -144,6 +144,10 @@ _EXAMPLES = (
 _SEARCH = (
     "A vote that a search around this classifier selected must be certified again on new data."
 )
+_CLASSIFIER = (
+    "The classifier, and whatever prepares its data, was trained and chosen on other data, and "
+    "will be what it is now."
+)
 _BY_ORIGIN = {
     SPLIT: (
         "Whatever looks at more than one row (scaling, feature selection, tuning) happened inside "
@@ -161,8 +165,7 @@ _BY_ORIGIN = {
     ),
     NEW_DATA: (_EXAMPLES,),
     MODEL: (
-        "The classifier, and whatever prepares its data, was trained and chosen on other data, and "
-        "will be what it is now.",
+        _CLASSIFIER,
         "What it answers on an example does not depend on the examples beside, nor on chance.",
         _EXAMPLES,
     ),
@@ -238,9 +241,12 @@ def main_assumptions(provenance: Mapping[str, Any]) -> tuple[tuple[str, tuple[st
 
     They are among `assumptions_of`. A check may find that one is untrue, and never that it is true.
     """
+    fixed = kind_of(provenance).voters_assumption
+    if provenance.get("voters_from") == MODEL:
+        fixed = _CLASSIFIER
     return (
         (_DRAWN, ("duplicates", "order in time", "identifiers")),
-        (kind_of(provenance).voters_assumption, ("training rows", "model")),
+        (fixed, ("training rows", "model")),
         (_choice_of_one(provenance), ()),
     )
 

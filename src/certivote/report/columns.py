@@ -7,7 +7,7 @@ from typing import Any
 __all__ = ["Reading"]
 
 # A table of more columns than this is folded, and not all of those above that are shown.
-_FEW = 8
+_FEW = 12
 _MOST = 30
 # What several columns of one kind are called.
 _PLURALS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}

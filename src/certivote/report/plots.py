@@ -50,16 +50,23 @@ class Plot(NamedTuple):
 def worth_drawing(
     certificate: Certificate, optimisation: MinimizeResult | None
 ) -> Iterator[tuple[str, Drawing]]:
-    """Yield the plots that say something, each with its name and how to draw it on axes."""
-    from ..plotting import OptimisationDisplay, PlaneDisplay, WeightsDisplay
+    """Yield the plots that say something, each with its name and how to draw it on axes.
 
+    A page without any does not load the displays, which load scikit-learn.
+    """
     bound = certificate.bound_object
     if isinstance(bound.winner(certificate.evidence) or bound, MomentBound):
+        from ..plotting import PlaneDisplay
+
         yield "plane", lambda ax: PlaneDisplay.from_certificate(certificate, ax=ax)
     if not is_uniform(certificate.weights):
+        from ..plotting import WeightsDisplay
+
         yield "weights", lambda ax: WeightsDisplay.from_certificate(certificate, ax=ax)
     learned = certificate.kl > _ROUNDED
     if optimisation is not None and len(optimisation.history) > 1 and learned:
+        from ..plotting import OptimisationDisplay
+
         yield "optimisation", lambda ax: OptimisationDisplay.from_result(optimisation, ax=ax)
 
 

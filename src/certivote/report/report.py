@@ -15,10 +15,11 @@ import numpy as np
 from .._utils.files import write_whole
 from .._utils.formatting import format_confidence, format_up, printable_lines
 from ..certificate import Certificate
-from ..certificate.provenance import main_assumptions, subject_of
+from ..certificate.provenance import MODEL, main_assumptions, subject_of
 from ..solvers import MinimizeResult
 from . import figures, plots
 from .columns import Reading
+from .scale import Scale
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -80,14 +81,16 @@ def report(
     text = replace(certificate, files={}).to_json()
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     main = main_assumptions(certificate.provenance)
-    bound = certificate.bound_object
+    bound, neighbours = certificate.bound_object, certificate.neighbours
     page = template.render(
         certificate=certificate,
         details={str(name): str(value) for name, value in (details or {}).items()},
         table=None if table is None else Reading(table),
         style=(files(__package__) / "report.css").read_text(encoding="utf-8"),
+        as_it_is=certificate.provenance.get("voters_from") == MODEL,
         subject=subject_of(certificate.provenance),
         main=main,
+        scale=neighbours and Scale(certificate.risk_bound, neighbours),
         rest=[text for text in certificate.assumptions if text not in dict(main)],
         bound=bound,
         winner=bound.winner(certificate.evidence),
@@ -163,6 +166,7 @@ def _template() -> "Template":
         "confidence": format_confidence,
         "full": _full,
         "label": figures.label,
+        "nearest": "{:.4f}".format,
         "linked": _linked,
         "quoted": shlex.quote,
         "repr": repr,
