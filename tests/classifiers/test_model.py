@@ -333,6 +333,27 @@ def test_bad_arguments(arguments, words):
         certify_model(Rule(), X[NEW], y, **arguments)
 
 
+def test_masked_rows_are_refused():
+    masked = np.ma.masked_array(X[NEW], mask=np.arange(X[NEW].size).reshape(600, 8) == 0)
+    with pytest.raises(ValueError, match="mask"):
+        certify_model(Rule(), masked, NAMES[NEW])
+
+
+def test_predictions_in_another_order_than_the_rows_are_refused():
+    class Sorted:
+        def predict(self, X):
+            return pd.Series(Rule().predict(X), index=X.index).sort_index()
+
+    frame = pd.DataFrame(X[NEW], index=np.random.default_rng(0).permutation(600))
+    y = pd.Series(NAMES[NEW], index=frame.index)
+    with pytest.raises(ValueError, match="order of the rows"):
+        certify_model(Sorted(), frame, y)
+    right = certify_model(Rule(), frame, y).evidence["vote_errors"]
+    assert (
+        certify_model(Sorted(), frame.sort_index(), y.sort_index()).evidence["vote_errors"] == right
+    )
+
+
 def test_the_error_of_a_classifier_is_its_own():
     class Broken:
         def predict(self, X):

@@ -33,7 +33,7 @@ _DERIVED = ("observed", "interval", "baseline_error", "p_value", "better")
 PART_A, GIVEN, SAMPLE = "part A", "given", "sample"
 _WORDS = {
     PART_A: "the most frequent class of the training rows",
-    GIVEN: "the class that was given",
+    GIVEN: "the class named beforehand",
     SAMPLE: "the most frequent class of these examples",
 }
 

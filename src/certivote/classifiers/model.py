@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from .._utils.validation import refuse_mask
 from ..bounds import bound_at
 from ..bounds.registry import DEFAULT_OF_ONE
 from ..certificate import Certificate, CertificateError
@@ -199,6 +200,7 @@ def _listed(labels: NDArray[Any]) -> str:
 
 def _targets(X: Any, y: ArrayLike, positive: Any, known: NDArray[Any]) -> NDArray[Any]:
     """Return the true labels; as the two that a classifier knows, where one is called positive."""
+    refuse_mask("X", X)
     check_aligned(X=X, y=y)
     labels = check_targets("y", y)
     if _num_samples(X) != len(labels):

@@ -63,6 +63,7 @@ def guarded(X: Any) -> Any:
 def predictions(voter: Any, X: Any) -> NDArray[Any]:
     """Return the labels that anything with `predict` predicts, and refuse missing ones."""
     named = voter.predict(guarded(X))
+    _check_order(voter, X, named)
     predicted = check_labels(f"the predictions of {type(voter).__name__}", named, None)
     if predicted.shape not in ((_num_samples(X),), (_num_samples(X), 1)):
         scores = predicted.ndim == 2 and predicted.dtype.kind == "f"
@@ -72,6 +73,19 @@ def predictions(voter: Any, X: Any) -> NDArray[Any]:
             + (": probabilities or scores are no labels." if scores else ".")
         )
     return predicted.reshape(-1)
+
+
+def _check_order(voter: Any, X: Any, named: Any) -> None:
+    """Refuse predictions that name the rows of a table in another order than the table does."""
+    rows: Any = getattr(X, "index", None)
+    predicted: Any = getattr(named, "index", None)
+    if not hasattr(rows, "equals") or not hasattr(predicted, "equals") or rows.equals(predicted):
+        return
+    if rows.sort_values().equals(predicted.sort_values()):
+        raise ValueError(
+            f"the predictions of {type(voter).__name__} must be in the order of the rows, but "
+            "their index has another one."
+        )
 
 
 class Voters(Sequence[Any]):
