@@ -99,7 +99,7 @@ def test_identifiers_that_do_not_repeat_are_counted(read):
     ids = np.random.default_rng(2).permutation(400) + 10**6
     table = read(pd.DataFrame({"id": ids, "x": ids * 0.1}))
     assert table.findings == []
-    counted = "no identifier that repeats: 400 values of 'id' in 400 rows"
+    counted = "No identifier that repeats: 400 values of 'id' in 400 rows."
     assert table.checks["identifiers"] == counted
     ids[:15] = ids[20:35]  # some slips of the pen
     assert read(pd.DataFrame({"id": ids, "x": ids * 0.1})).findings == []
@@ -200,7 +200,7 @@ def test_rows_in_the_order_of_dates_as_text(form, down, read):
     for seed in range(3):
         table = read(shuffled(frame, seed))
         assert found(table, "order in time") == []
-        assert table.checks["order in time"] == "the rows are not in the order of 'seen'"
+        assert table.checks["order in time"] == "The rows are not in the order of 'seen'."
 
 
 def test_rows_in_the_order_of_dates_by_type(read):
@@ -252,13 +252,13 @@ def test_what_is_no_order_in_time(name, values, read):
 
 def test_no_time_at_all(read):
     table = read(pd.DataFrame({"x": np.arange(50) * 0.5}))
-    assert table.checks["order in time"] == "no column of dates or times"
+    assert table.checks["order in time"] == "No column of dates or times."
 
 
 def test_a_panel_is_not_in_the_order_of_its_years(read):
     table = read(panel(nr=lambda men, years: men, year=lambda men, years: years))
     assert found(table, "order in time") == []
-    assert table.checks["order in time"] == "the rows are not in the order of 'year'"
+    assert table.checks["order in time"] == "The rows are not in the order of 'year'."
 
 
 def test_predictions_need_no_checks(read, tmp_path):

@@ -56,8 +56,8 @@ def check_identifiers(columns: Columns, names: Sequence[str]) -> tuple[list[str]
         elif names_an_identifier(name) and len(counts) > _FEW:
             cleared.append(f"{len(counts)} values of {name!r} in {counts.sum()} rows")
     if cleared:
-        return found, f"no identifier that repeats: {', '.join(cleared)}"
-    return found, "no column looks like an identifier that repeats"
+        return found, f"No identifier that repeats: {', '.join(cleared)}."
+    return found, "No column looks like an identifier that repeats."
 
 
 def _rows_per_value(columns: Columns, name: str) -> NDArray[np.intp]:
@@ -119,8 +119,8 @@ def check_order(columns: Columns, names: Sequence[str]) -> tuple[list[str], str]
             "certify the model on later ones with --model."
         ], ""
     if not looked:
-        return [], "no column of dates or times"
-    return [], f"the rows are not in the order of {_listed(looked)}"
+        return [], "No column of dates or times."
+    return [], f"The rows are not in the order of {_listed(looked)}."
 
 
 def _times(columns: Columns, name: str) -> list[NDArray[Any]]:
