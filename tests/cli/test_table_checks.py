@@ -137,7 +137,7 @@ def test_no_false_alarm(name, values, m, read):
         frame = pd.DataFrame({name: values(rng, m), "x": rng.normal(size=m)})
         for table in (read(frame), read(frame, categorical=[name])):
             assert found(table, "identifiers") == []
-            assert table.checks["identifiers"].startswith("no ")
+            assert table.checks["identifiers"].startswith("No ")
 
 
 @pytest.mark.parametrize("name", ["iris", "wine", "diabetes", "breast_cancer", "digits"])
