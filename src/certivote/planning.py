@@ -1,20 +1,23 @@
 """How many certification examples a claim would need."""
 
-import math
 from bisect import bisect_left
 from collections.abc import Callable
-from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincc
 
-from ._utils.validation import check_delta, check_number
-from .bounds import MomentBound, clopper_pearson, get_bound
+from ._utils.validation import check_count, check_delta, check_number
+from .bounds import MomentBound, get_bound
 from .bounds.evaluation import round_up
 from .bounds.heldout import improbable
 
-__all__ = ["samples_needed", "samples_to_test"]
+__all__ = ["samples_needed", "samples_to_test", "success"]
 
 _MOST = 10**12
+# So many numbers of errors are looked at one by one.
+_TEETH = 2**14
 
 
 def samples_needed(
@@ -69,94 +72,126 @@ def samples_needed(
     return _first(reached, _MOST)
 
 
-def samples_to_test(target: float, risk: float, delta: float = 0.05) -> int | None:
-    """Return how many examples a test of a finished vote would need for a claim.
+def samples_to_test(
+    target: float, risk: float, delta: float = 0.05, power: float = 0.8
+) -> int | None:
+    """Return how many examples a test of a finished vote needs to succeed with some probability.
 
-    The vote is assumed to err on its share of the examples, rounded up to whole errors,
-    ``k(m) = ⌈risk·m⌉``: a plan, not a promise. Every error lifts the certificate, and the examples
-    up to the next one bring it down again: it may be below the target several times before it
-    stays there.
+    With m examples the claim is made if there are at most k(m) errors, the most with which
+    ``clopper_pearson(k, m, delta)`` is at most the target. The more examples, the surer it is to
+    succeed, but not with each one more: until the next error is allowed it falls. So the number is
+    one from which on the claim succeeds as often as asked, at every size up to twice as many.
 
     Parameters
     ----------
     target : float
         The risk to be claimed, in (0, 1).
     risk : float
-        How often the vote errs, from a pilot or assumed. A float such as 0.1 or 1/300 stands for
-        the fraction that it was rounded from, if there is one of a denominator up to a million.
+        How often the vote errs, from a pilot or assumed.
     delta : float, default=0.05
         The probability that the certificate may fail.
+    power : float, default=0.8
+        The probability with which the claim succeeds, if the vote errs as often as assumed.
 
     Returns
     -------
     int or None
-        The smallest number m such that ``clopper_pearson(k(m'), m', delta)``, which is the bound
-        ``heldout``, is at most the target for every ``m' ≥ m``; None if 10¹² is not such a number.
+        The smallest such number of examples, for the bound ``heldout``; None if there is none below
+        10¹², or none at all because the vote errs as often as the target.
 
     Examples
     --------
-    >>> from certivote.planning import samples_to_test
+    >>> from certivote.planning import samples_to_test, success
     >>> samples_to_test(0.05, risk=0.0)
     59
     >>> samples_to_test(0.02, risk=1 / 300)
     313
+    >>> round(success(313, 0.02, risk=1 / 300), 4)
+    0.9119
     >>> samples_to_test(0.05, risk=0.05) is None
     True
     """
-    target, p = _check_target(target), check_number("risk", risk, 0.0, 1.0)
+    x, p = _below(target), check_number("risk", risk, 0.0, 1.0)
     check_delta(delta)
+    if not 0.0 < check_number("power", power, 0.0, 1.0) < 1.0:
+        raise ValueError(f"power must be strictly between 0 and 1, got {power!r}.")
     if p >= target:
         return None
-    if p == 0.0:  # no errors: it falls with m
-        return _first(lambda m: clopper_pearson(0, m, delta) <= target, _MOST)
-    teeth = _Teeth(_fraction(p))
-    below = 2.0 * target - round_up(target)  # certificates are rounded up
+    most = int(target * _MOST)
 
-    # There are at most p·m + 1 errors. With so many, whole or not, a claim once made stays: the
-    # tail is P(X ≥ x) of a density h·exp(m·φ) with φ = p·ln X + (1−p)·ln(1−X), and the smaller φ,
-    # the more probable is X ≥ x > p.
-    top = _first(lambda m: bool(improbable(p * m + 1.0, m, below, delta)), 2 * _MOST)
-    if top is None:
-        return None
-    errors = teeth.last_without_claim(teeth.errors(top) + 1, below, delta)
-    # Until the next error the certificate falls. The claim is made then, or with that error.
-    first, last = teeth.start(errors), teeth.start(errors + 1)
-    found = bisect_left(
-        range(last), True, first + 1, key=lambda m: clopper_pearson(errors, m, delta) <= target
-    )
-    return found if found <= _MOST else None
+    def enough(errors: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell whether the claim succeeds as often as asked up to the size that allows one more."""
+        last = _allowing(errors + 1.0, x, delta) - 1.0
+        return np.asarray(_at_most(errors, last, p) >= power)
 
-
-class _Teeth:
-    """The errors k(m) = ⌈p·m⌉ of a vote: the certificate is a saw, with a tooth for each k."""
-
-    def __init__(self, share: Fraction) -> None:
-        self.share = share
-
-    def errors(self, m: int) -> int:
-        return math.ceil(self.share * m)
-
-    def start(self, errors: int) -> int:
-        """Return the first m with so many errors, where the certificate is highest."""
-        return (errors - 1) * self.share.denominator // self.share.numerator + 1
-
-    def last_without_claim(self, errors: int, x: float, delta: float) -> int:
-        """Return the last tooth, up to a number of errors, that begins above x."""
-        # The one error of one example is above any x: there is such a tooth.
-        chunk = 16
-        while True:
-            counts = range(errors, max(errors - chunk, 0), -1)
-            starts = np.array([self.start(count) for count in counts], dtype=float)
-            failing = ~improbable(np.array(counts, dtype=float), starts, x, delta)
-            if failing.any():
-                return counts[int(failing.argmax())]
-            errors, chunk = errors - chunk, min(4 * chunk, 2**16)
+    errors = bisect_left(range(most), True, key=lambda k: bool(enough(np.array([float(k)]))[0]))
+    while True:
+        needed = int(_allowing(np.array([float(errors)]), x, delta)[0])
+        if errors >= most or needed > _MOST:
+            return None
+        # What allows fewer errors was not enough. Is what allows more? Up to twice as many examples
+        # are looked at, or far more teeth of the saw than fall back once it has become fine.
+        last = min(_allowed(2 * needed, x, delta), errors + _TEETH)
+        failing = np.flatnonzero(~enough(np.arange(errors, last + 1, dtype=np.float64)))
+        if not failing.size:
+            return needed
+        errors += int(failing[-1]) + 1
 
 
-def _fraction(p: float) -> Fraction:
-    """Return the fraction that a float was rounded from, if it is simple, or the float itself."""
-    simple = Fraction(p).limit_denominator(10**6)
-    return simple if float(simple) == p else Fraction(p)
+def success(n_samples: int, target: float, risk: float, delta: float = 0.05) -> float:
+    """Return the probability that a test of so many examples reaches a target.
+
+    Parameters
+    ----------
+    n_samples : int
+        The number of examples.
+    target, risk, delta
+        As in `samples_to_test`.
+
+    Returns
+    -------
+    float
+        The probability of at most as many errors as the claim allows.
+
+    Examples
+    --------
+    >>> from certivote.planning import success
+    >>> success(58, 0.05, risk=0.0), success(59, 0.05, risk=0.0)
+    (0.0, 1.0)
+    """
+    m, x = check_count("n_samples", n_samples), _below(target)
+    p, errors = check_number("risk", risk, 0.0, 1.0), _allowed(m, x, check_delta(delta))
+    if errors < 0:
+        return 0.0
+    return float(_at_most(errors, m, p))
+
+
+def _at_most(errors: ArrayLike, m: ArrayLike, p: float) -> Any:
+    """Return the probability of at most so many errors, fewer than m, on m examples."""
+    return betaincc(np.add(errors, 1.0), np.subtract(m, errors), p)
+
+
+def _below(target: float) -> float:
+    """Return what a limit may be before it is rounded up to a target."""
+    target = _check_target(target)
+    return 2.0 * target - round_up(target)
+
+
+def _allowing(errors: NDArray[np.float64], x: float, delta: float) -> NDArray[np.float64]:
+    """Return the fewest examples with which so many errors, of each entry, are below x."""
+    low, high = errors.copy(), 2.0 * errors + 2.0
+    while not (reached := improbable(errors, high, x, delta)).all():
+        low, high = np.where(reached, low, high), np.where(reached, high, 2.0 * high)
+    while np.any(high - low > 1.0):
+        middle = np.floor(0.5 * (low + high))
+        reached = improbable(errors, middle, x, delta)
+        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+    return high
+
+
+def _allowed(m: int, x: float, delta: float) -> int:
+    """Return the most errors of m examples that are below x, −1 if none at all is too many."""
+    return bisect_left(range(m + 1), True, key=lambda k: not improbable(k, m, x, delta)) - 1
 
 
 def _check_target(target: float) -> float:

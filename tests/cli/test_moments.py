@@ -169,10 +169,17 @@ def test_a_pilot_whose_vote_was_tested(invoke, certified, tmp_path):
     risk = evidence["vote_errors"] / evidence["vote_size"]
     plan = ("plan", "--target", risk + 0.02, "--json")
     result = json.loads(invoke(*plan, "--pilot", "pilot/certificate.json", cwd=tmp_path).stdout)
-    assert result["samples_needed"] == {"heldout": samples_to_test(risk + 0.02, risk)}
+    # A vote that is learned is tested with nine tenths of delta, a classifier as it is with all.
+    assert result["samples_needed"] == {
+        "certify": samples_to_test(risk + 0.02, risk, 0.9 * 0.05),
+        "certify --model": samples_to_test(risk + 0.02, risk, 0.05),
+    }
+    sure = json.loads(invoke(*plan, "--risk", risk, "--power", 0.95, cwd=tmp_path).stdout)
+    assert sure["samples_needed"]["certify"] == samples_to_test(risk + 0.02, risk, 0.045, 0.95)
     assert json.loads(invoke(*plan, "--risk", risk, cwd=tmp_path).stdout) == result
     shown = invoke("plan", "--target", 0.05, "--risk", 0.0, cwd=tmp_path).stdout
-    assert table(shown)["heldout"] == ["59"]
+    assert table(shown)["certify --model"] == ["59"]
+    assert "succeeds with probability 0.8 or more" in shown
     done = invoke(*plan, "--risk", risk, "--bound", "gibbs", cwd=tmp_path, status=2)
     assert "--bound must be heldout" in done.stderr
 
@@ -186,6 +193,9 @@ def test_a_pilot_whose_vote_was_tested(invoke, certified, tmp_path):
         (("--gibbs", 0.1), "give either --disagreement or --joint-error"),
         ((*VOTE, "--pilot", "missing.json"), "give either --pilot, or --gibbs"),
         (("--pilot", "missing.json"), "missing.json: No such file"),
+        ((*VOTE, "--power", 0.9), "--power and --plot are for a test of errors"),
+        (("--risk", 0.1, "--power", 1.5), "power must be"),
+        (("--risk", 0.5, "--plot", "plan.png"), "there is no plan to draw"),
         ((*VOTE, "--bound", "gibs"), "bound must be one of"),
         ((*VOTE, "--target", -0.1), "target must be"),
         ((*VOTE, "--target", "nan"), "target must be"),
@@ -196,3 +206,8 @@ def test_plans_that_say_nothing(arguments, words, invoke, tmp_path):
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: ")
     assert words in line
+
+
+def test_a_plan_is_drawn(invoke, tmp_path):
+    invoke("plan", "--target", 0.05, "--risk", 0.03, "--plot", "plan.png", cwd=tmp_path)
+    assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")

@@ -70,12 +70,31 @@ def plan(
         typer.Option(help="One bound; all if not given.", autocompletion=options.complete_bound),
     ] = None,
     delta: options.Delta = options.DELTA,
+    power: Annotated[
+        float | None,
+        typer.Option(
+            help="The probability with which a test succeeds, 0.8 if not given; for --risk, and a "
+            "pilot whose errors were counted."
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="A picture to write, such as plan.png: how sure the claim is, by the number of "
+            "examples."
+        ),
+    ] = None,
     constant: options.Constant = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Say how many certification examples a claim would need, from a pilot or assumed moments."""
+    """Say how many certification examples a claim needs, from a pilot or from what is assumed.
+
+    Where errors are counted, with so many examples, and with every larger number up to twice as
+    many, the claim succeeds with the probability --power if the error is what was assumed. From
+    moments it is a plan only: with so many it would be made if these came out as they were.
+    """
     if sum(source is not None for source in (pilot, risk, gibbs)) != 1:
         raise ValueError(
             "give either --pilot, or --gibbs with --disagreement or --joint-error, or --risk."
@@ -93,9 +112,15 @@ def plan(
         assert gibbs is not None
         assumed = _moments(gibbs, disagreement, joint_error, kl)
     if isinstance(assumed, float):
-        result = _plan_test(target, assumed, delta, bound)
+        result = _plan_test(target, assumed, delta, bound, 0.8 if power is None else power)
+    elif power is not None or plot is not None:
+        raise ValueError(
+            "--power and --plot are for a test of errors: give --risk, or such a pilot."
+        )
     else:
         result = _plan_moments(target, assumed, delta, constant, bound)
+    if plot is not None:
+        _draw(result, plot)
     if as_json:
         print_json(result)
         return
@@ -106,10 +131,15 @@ def plan(
         [name, beyond if needed is None else f"{needed:,}"]
         for name, needed in result["samples_needed"].items()
     ]
-    print_table(["bound", f"examples for a claim of {target:g}"], rows)
-    if not quiet and isinstance(assumed, float):
-        say("This assumes that the vote errs as often as before: a plan, not a promise.")
-    elif not quiet:
+    who = "command" if isinstance(assumed, float) else "bound"
+    print_table([who, f"examples for a claim of {target:g}"], rows)
+    if not quiet and isinstance(assumed, float) and assumed < target:
+        say(
+            f"With so many certification examples, or up to twice as many, the claim succeeds with "
+            f"probability {result['power']:g} or more, if the vote errs on {assumed:.2%}. certify "
+            "trains on the other half of the rows: it takes twice as many."
+        )
+    elif not quiet and not isinstance(assumed, float):
         say(
             "This assumes that Gibbs risk, joint error and KL stay as they are: a plan, not a "
             "promise. Larger samples usually allow weights with a larger KL."
@@ -161,18 +191,50 @@ def _read_pilot(path: Path) -> _Moments | float:
     return certificate.gibbs_risk, certificate.joint_error, certificate.kl
 
 
-def _plan_test(target: float, risk: float, delta: float, bound: str | None) -> dict[str, Any]:
-    """Return how many examples a test of a vote that errs so often would need for a claim."""
+def _plan_test(
+    target: float, risk: float, delta: float, bound: str | None, power: float
+) -> dict[str, Any]:
+    """Return how many examples a test of a vote that errs so often needs, by what tests it.
+
+    A classifier as it is has all of delta; a vote that is learned has the share that is left.
+    """
     from .._utils.validation import check_claimed_delta
-    from ..bounds import HeldoutBound
+    from ..bounds import HeldoutBound, bound_at
     from ..planning import samples_to_test
 
     check_claimed_delta(delta)
     name = HeldoutBound.name
     if bound not in (None, name):
         raise ValueError(f"--bound must be {name} where errors were tested, got {bound!r}.")
-    needed = {name: samples_to_test(target, risk, delta)}
-    return {"target": target, "risk": risk, "samples_needed": needed}
+    share = bound_at(None, delta).winner({"winner": name})
+    assert share is not None
+    deltas = {"certify": float(share.delta), "certify --model": delta}
+    return {
+        "target": target,
+        "risk": risk,
+        "power": power,
+        "deltas": deltas,
+        "samples_needed": {
+            command: samples_to_test(target, risk, own, power) for command, own in deltas.items()
+        },
+    }
+
+
+def _draw(result: dict[str, Any], path: Path) -> None:
+    """Write a picture of how sure the claim of a learned vote is to succeed."""
+    from matplotlib.figure import Figure
+
+    from ..plotting import PlanDisplay
+
+    figure = Figure(figsize=(7, 4.4), layout="constrained")
+    PlanDisplay.from_plan(
+        result["target"],
+        result["risk"],
+        result["deltas"]["certify"],
+        result["power"],
+        ax=figure.add_subplot(),
+    )
+    figure.savefig(path, dpi=150)
 
 
 def _plan_moments(

@@ -7,6 +7,13 @@ new ones. They need matplotlib, the extra ``plot``.
 from .comparison import ComparisonDisplay
 from .optimisation import OptimisationDisplay
 from .plane import PlaneDisplay
+from .planning import PlanDisplay
 from .weights import WeightsDisplay
 
-__all__ = ["ComparisonDisplay", "OptimisationDisplay", "PlaneDisplay", "WeightsDisplay"]
+__all__ = [
+    "ComparisonDisplay",
+    "OptimisationDisplay",
+    "PlanDisplay",
+    "PlaneDisplay",
+    "WeightsDisplay",
+]
