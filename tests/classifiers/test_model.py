@@ -1,13 +1,17 @@
 """A classifier certified as it is: the errors counted are those of its own `predict`."""
 
 import importlib
+import json
 import warnings
 from dataclasses import replace
+from importlib.resources import files
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import beta, binomtest
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import (
@@ -38,6 +42,9 @@ X, Y = make_classification(
     900, n_features=8, n_informative=4, weights=[0.7], flip_y=0.15, random_state=3
 )
 NAMES = np.array(["no", "yes"])[Y]
+SCHEMA = json.loads(
+    (files("certivote.certificate") / "certificate.schema.json").read_text(encoding="utf-8")
+)
 TRAIN, NEW = slice(0, 300), slice(300, 900)
 
 
@@ -98,10 +105,12 @@ def test_xgboost_answers_numbers():
     assert "xgboost" in certify_model(model, X[NEW], Y[NEW]).made
     # The same with the names that the numbers stand for.
     certificate = certify_model(model, X[NEW], NAMES[NEW], positive="yes", baseline="no")
-    assert certificate.neighbours.baseline == "0"
+    assert certificate.neighbours.baseline == "no"
     assert certificate.evidence["vote_errors"] == errors
     assert certificate.provenance["positive"] == "yes"
-    assert certificate.class_counts == {"0": int(np.sum(Y[NEW] == 0)), "1": int(np.sum(Y[NEW]))}
+    counts = {"no": int(np.sum(Y[NEW] == 0)), "yes": int(np.sum(Y[NEW]))}
+    assert certificate.class_counts == counts
+    jsonschema.Draft202012Validator(SCHEMA).validate(certificate.to_dict())
     verify_model(model, X[NEW], NAMES[NEW], certificate)
     other = certify_model(model, X[NEW], NAMES[NEW], positive="no")
     assert other.evidence["vote_errors"] == 600 - errors
@@ -210,6 +219,25 @@ def test_the_sign_test_errs_no_more_often_than_delta():
     assert 2000 * 0.01 < shown <= 2000 * 0.05 + 3 * np.sqrt(2000 * 0.05 * 0.95)
 
 
+def test_checks_that_nobody_made_are_refused():
+    model = LogisticRegression().fit(X[TRAIN], NAMES[TRAIN])
+    fields = certify_model(model, X[NEW], NAMES[NEW]).to_dict()
+    with pytest.raises(CertificateError, match="topic of a check"):
+        Certificate.from_dict({**fields, "checks": {"independence": "Proved."}})
+    invented = {**fields["checks"], "training rows": "None of these rows was among them."}
+    claimed = Certificate.from_dict({**fields, "checks": invented})
+    with pytest.raises(CertificateError, match="the check of training rows"):
+        verify_model(model, X[NEW], NAMES[NEW], claimed)
+
+
+def test_a_baseline_is_given_only_where_it_can_be():
+    vote = clone(VOTE).fit(X, NAMES)
+    fields = vote.certificate_.to_dict()
+    fields["neighbours"]["baseline_from"] = "given"
+    with pytest.raises(CertificateError, match="baseline_from must not be 'given'"):
+        Certificate.from_dict(fields)
+
+
 TAMPERED = {
     "errors": {"errors": 1},
     "fewer of the vote alone": {"only_vote_errs": 0},
@@ -247,14 +275,73 @@ def test_class_counts_are_counted_again():
 def test_a_classifier_whose_answers_depend_on_its_batch_is_found():
     class Batch:
         def predict(self, X):
-            return np.where(X[:, 0] > np.median(X[:, 0]) + 1 / len(X), "yes", "no")
+            return np.where(X[:, 0] > X[:, 0].mean(), "yes", "no")
 
-    with pytest.warns(UserWarning, match="Asked again"):
-        certificate = certify_model(Batch(), X[NEW], NAMES[NEW])
-    assert len(certificate.findings) == 1
+    for rows in (NEW, slice(300, 340)):
+        with pytest.warns(UserWarning, match="Asked again"):
+            certificate = certify_model(Batch(), X[rows], NAMES[rows])
+        assert len(certificate.findings) == 1
     quiet = certify_model(Rule(), X[NEW], NAMES[NEW])
-    assert "50 of the examples" in quiet.checks["model"]
+    assert "of the examples, 6 of them one by one" in quiet.checks["model"]
     assert quiet.checks["duplicates"] == "All 600 rows are different."
+
+
+def test_answers_in_an_array_that_is_used_again_are_counted_as_they_were():
+    class Buffer:
+        def __init__(self):
+            self.out = np.zeros(4096, dtype=int)
+
+        def predict(self, X):
+            answers = self.out[: len(X)]
+            answers[:] = np.asarray(X)[:, 0] > 1.6
+            return answers
+
+    certificate = certify_model(Buffer(), X[NEW], Y[NEW])
+    assert certificate.evidence["vote_errors"] == np.sum((X[NEW, 0] > 1.6) != Y[NEW])
+    assert not certificate.findings
+
+
+VOTE = MajorityVoteClassifier(n_voters=5, bound="lacasse", random_state=0)
+
+
+def test_a_vote_inside_of_something_knows_its_rows():
+    vote = clone(VOTE).fit(X[TRAIN], NAMES[TRAIN])
+    pipeline = make_pipeline(StandardScaler(), clone(VOTE)).fit(X[TRAIN], NAMES[TRAIN])
+    search = GridSearchCV(VOTE, {"n_voters": [3]}, cv=2).fit(X[TRAIN], NAMES[TRAIN])
+    for model in (FrozenEstimator(vote), pipeline, search):
+        with pytest.raises(ValueError, match="needs new data"):
+            certify_model(model, X[TRAIN], NAMES[TRAIN])
+        assert not certify_model(model, X[NEW], NAMES[NEW]).findings
+    tree = FrozenEstimator(DecisionTreeClassifier(max_depth=2).fit(X[TRAIN], NAMES[TRAIN]))
+    for voters in (FrozenEstimator(vote), [FrozenEstimator(vote), tree]):
+        with pytest.raises(ValueError, match="needs new data"):
+            MajorityVoteClassifier(voters=voters).fit(X[TRAIN], NAMES[TRAIN])
+
+
+@pytest.mark.parametrize("leaf", [1, 3])
+def test_rows_of_the_training_of_any_forest_are_found(leaf):
+    forest = RandomForestClassifier(100, min_samples_leaf=leaf, random_state=0)
+    forest.fit(X[TRAIN], NAMES[TRAIN])
+    with pytest.warns(UserWarning, match="trained on these very examples"):
+        certify_model(forest, X[TRAIN], NAMES[TRAIN])
+    assert "training rows" not in certify_model(forest, X[NEW], NAMES[NEW]).checks
+
+
+def test_where_training_rows_cannot_be_looked_for_nothing_is_said_of_them():
+    model = RandomForestClassifier(10, bootstrap=False, random_state=0).fit(X[TRAIN], NAMES[TRAIN])
+    certificate = certify_model(model, X[TRAIN], NAMES[TRAIN])
+    assert "training rows" not in certificate.checks
+
+
+def test_a_smaller_vote_says_that_its_difference_was_not_counted():
+    forest = RandomForestClassifier(15, max_depth=3, random_state=0).fit(X[TRAIN], NAMES[TRAIN])
+    vote = MajorityVoteClassifier(voters=FrozenEstimator(forest), bound="lacasse")
+    with pytest.warns(UserWarning, match="answers otherwise"):
+        vote.fit(X[NEW], NAMES[NEW])
+    smaller = vote.prune(np.median(vote.weights_))
+    (finding,) = smaller.certificate_.findings
+    assert "was not counted" in finding
+    smaller.verify(X[NEW], NAMES[NEW])
 
 
 def test_rows_of_the_training_are_found():
@@ -311,6 +398,8 @@ def test_labels_of_another_kind_are_refused_with_advice():
     ):
         certify_model(model, X[NEW], NAMES[NEW], positive="yess")
     three = np.where(np.arange(600) % 3 == 0, "maybe", NAMES[NEW])
+    with pytest.raises(ValueError, match="both have 0, 1: leave it out"):
+        certify_model(model, X[NEW], Y[NEW], positive=0)
     with pytest.raises(ValueError, match="positive is for two classes"):
         certify_model(model, X[NEW], three, positive="yes")
     words = GaussianNB().fit(X[TRAIN], np.array(["N", "Y"])[Y[TRAIN]])

@@ -259,7 +259,7 @@ def test_errors_that_rows_count_at_most_are_verified_with_the_votes():
     modest.verify(votes, y)
     fields = exact.to_dict()
     fields["evidence"]["vote_errors"] -= 1
-    with pytest.raises(CertificateError, match=r"neighbours\.errors must be at most"):
+    with pytest.raises(CertificateError, match=r"neighbours\.errors must be the errors"):
         Certificate.from_dict(fields)
     fields["neighbours"] = None
     with pytest.raises(CertificateError, match="vote_errors is claimed"):

@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.validation import check_count, check_distribution, check_number, check_prior
+from .._utils.validation import (
+    check_choice,
+    check_count,
+    check_distribution,
+    check_number,
+    check_prior,
+)
 from ..bounds import Bound, get_bound, list_bounds
 from ..statistics import kind_of
 from .errors import CertificateError, CertificateFormatError
-from .neighbours import PART_A, Neighbours
-from .provenance import NEW_DATA, SPLIT, check_looks, check_provenance, check_sha256
+from .neighbours import GIVEN, PART_A, Neighbours
+from .provenance import MODEL, NEW_DATA, SPLIT, TOPICS, check_looks, check_provenance, check_sha256
 
 __all__ = ["check_fields", "is_uniform", "plain"]
 
@@ -85,7 +91,7 @@ def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
         },
         "neighbours": _check_neighbours(fields, float(bound.delta), weights, prior),
         "class_counts": _check_class_counts(fields["class_counts"], n_samples),
-        "checks": _texts("checks", fields["checks"]),
+        "checks": _check_topics(fields["checks"]),
         "made": _texts("made", fields["made"]),
     }
 
@@ -96,6 +102,14 @@ def _texts(name: str, value: Any) -> dict[str, str]:
         if not isinstance(text, str):
             raise CertificateError(f"{name}.{topic} must be a text, got {text!r}.")
     return dict(texts)
+
+
+def _check_topics(checks: Any) -> dict[str, str]:
+    """Return what was looked for, of which there are just these topics."""
+    texts = _texts("checks", checks)
+    for topic in texts:
+        check_choice("the topic of a check", topic, TOPICS)
+    return texts
 
 
 def _check_class_counts(counts: Any, n_samples: int) -> dict[str, int]:
@@ -137,12 +151,20 @@ def _check_neighbours(
                 f"{getattr(given, name)!r}."
             )
     origin = fields["provenance"].get("voters_from")
-    if given.baseline_from == PART_A and origin not in (SPLIT, NEW_DATA):
-        raise CertificateError("neighbours.baseline_from must not be part A, where there is none.")
-    if given.errors > evidence.get("vote_errors", given.errors):
+    places = {PART_A: (SPLIT, NEW_DATA), GIVEN: (NEW_DATA, MODEL)}
+    if origin not in places.get(given.baseline_from, (origin,)):
         raise CertificateError(
-            f"neighbours.errors must be at most the errors of the evidence, "
-            f"{evidence['vote_errors']!r}, got {given.errors!r}."
+            f"neighbours.baseline_from must not be {given.baseline_from!r} where voters_from is "
+            f"{origin!r}."
+        )
+    if counts and given.baseline_from != PART_A and given.baseline not in counts:
+        raise CertificateError(
+            f"neighbours.baseline must be one of the classes, got {given.baseline!r}."
+        )
+    if fixed and given.errors != evidence.get("vote_errors", given.errors):
+        raise CertificateError(
+            f"neighbours.errors must be the errors of the evidence, {evidence['vote_errors']!r}, "
+            f"got {given.errors!r}."
         )
     return given
 

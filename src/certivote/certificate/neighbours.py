@@ -127,6 +127,7 @@ class Neighbours:
     ...     print(line)
     Observed: 25 errors on 100 examples, 0.2500; 95% interval 0.1687 to 0.3466.
     Baseline: always 'False', the most frequent class of these examples: 25 errors, 0.2500.
+    On these examples it errs as often as the baseline.
     """
 
     errors: int
@@ -236,6 +237,9 @@ class Neighbours:
             f"{_errors(self.baseline_errors)}, {self.baseline_error:.4f}."
         )
         p_value = self.p_value
+        if self.errors >= self.baseline_errors:
+            more = "more often than" if self.errors > self.baseline_errors else "as often as"
+            return observed, baseline, f"On these examples it errs {more} the baseline."
         if p_value is None:
             return observed, baseline
         verdict = (

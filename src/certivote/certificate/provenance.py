@@ -18,6 +18,7 @@ __all__ = [
     "PRIOR_GIVEN",
     "PRIOR_LEARNED",
     "SPLIT",
+    "TOPICS",
     "assumptions_of",
     "check_looks",
     "check_provenance",
@@ -98,6 +99,7 @@ def _probability(name: str, value: object) -> float:
 _KEYS: dict[str, Callable[[str, object], Any]] = {
     "voters_from": _choice(SPLIT, FROZEN, NEW_DATA, MODEL),
     "positive": _text,
+    "classifier": _text,
     "voter_samples": check_count,
     "seed": _seed,
     "certify_size": _size,
@@ -202,6 +204,12 @@ _IN_VERSION_1 = {
 }
 
 
+# What the checks of a certificate are about, by the assumption that each is on.
+_ON_DRAWS = ("duplicates", "order in time", "identifiers")
+_ON_VOTERS = ("training rows", "model")
+TOPICS = (*_ON_DRAWS, *_ON_VOTERS)
+
+
 def subject_of(provenance: Mapping[str, Any]) -> str:
     """Return which examples a claim is about, in words; nothing if it is about all."""
     if "class" in provenance:
@@ -245,8 +253,8 @@ def main_assumptions(provenance: Mapping[str, Any]) -> tuple[tuple[str, tuple[st
     if provenance.get("voters_from") == MODEL:
         fixed = _CLASSIFIER
     return (
-        (_DRAWN, ("duplicates", "order in time", "identifiers")),
-        (fixed, ("training rows", "model")),
+        (_DRAWN, _ON_DRAWS),
+        (fixed, _ON_VOTERS),
         (_choice_of_one(provenance), ()),
     )
 
@@ -285,10 +293,11 @@ def check_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
     known = set(_KEYS)
     if origin in (NEW_DATA, MODEL):
         known = {"voters_from", "positive", *DATA_KEYS}
+        known |= {"classifier"} if origin == MODEL else set()
     elif origin == SPLIT:
-        known.remove("positive")
+        known -= {"positive", "classifier"}
     else:
-        known -= {"positive", *_OF_A_SPLIT, *(_OF_A_FIT if origin != FROZEN else ())}
+        known -= {"positive", "classifier", *_OF_A_SPLIT, *(_OF_A_FIT if origin != FROZEN else ())}
         if checked.get("prior") == PRIOR_LEARNED:
             known.remove("prior")
     misplaced = sorted(set(checked) - known - set(own))

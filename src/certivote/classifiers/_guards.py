@@ -9,19 +9,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.utils.validation import _num_samples
 
-from ..voters import inner_estimator, predictions
+from ..voters import inner_data, inner_estimator, predictions
 from ._fingerprints import is_hardly_chance
 
 __all__ = [
     "DUPLICATES",
     "MODEL",
     "TOO_MANY_TWINS",
+    "TOPICS",
     "TRAINING_ROWS",
     "Examination",
     "copies",
     "difference",
+    "may_differ",
     "remembers_bags",
+    "seen_by_votes",
     "training_rows",
     "twins",
     "unknown_labels",
@@ -29,15 +34,15 @@ __all__ = [
 ]
 
 # What a check is about, as a certificate calls it.
-DUPLICATES, TRAINING_ROWS, MODEL = "duplicates", "training rows", "model"
+DUPLICATES, TRAINING_ROWS, MODEL = TOPICS = ("duplicates", "training rows", "model")
 
 # Twins of training rows above this share of part B are hardly chance where rows are rich.
 TOO_MANY_TWINS = 0.1
 # Fewer different rows than this share: some come again.
 _MOSTLY_DISTINCT = 0.9
-# How many standard errors, and by which factor, in-bag error must be below out-of-bag error.
+# By how many standard errors in-bag error must be below out-of-bag error: on new rows there is no
+# difference but by chance.
 _STANDARD_ERRORS = 5.0
-_FACTOR = 0.5
 
 
 @dataclass
@@ -52,6 +57,27 @@ class Examination:
         self.findings += found
         if not found:
             self.checks[topic] = cleared
+
+
+def seen_by_votes(look: Examination, voters: Any, X: Any) -> None:
+    """Refuse, or note, rows that a vote of this library inside of these voters was fitted on."""
+    for voter in voters if isinstance(voters, list | tuple) else [voters]:
+        known_share = getattr(inner_estimator(voter), "known_share", None)
+        if known_share is None:
+            continue
+        rows = inner_data(voter, X)
+        look.look(TRAINING_ROWS, *already_seen(known_share(rows), _num_samples(X)))
+
+
+def already_seen(share: float, m: int) -> tuple[list[str], str]:
+    """Return what is found of rows that a vote was fitted on, and refuse many of them."""
+    found = (
+        f"{share:.1%} of these examples were in the data that this vote was fitted on: certify "
+        "needs new data. The certificate of the fit is certificate_."
+    )
+    if share > TOO_MANY_TWINS:
+        raise ValueError(found)
+    return [found] if share > 0.0 else [], f"None of the {m} rows is known from the fit."
 
 
 def twins(look: Examination, X: Any, rows_a: NDArray[Any], rows_b: NDArray[Any]) -> None:
@@ -116,8 +142,11 @@ def unknown_labels(y: NDArray[Any], unknown: NDArray[np.bool_]) -> list[str]:
 
 def remembers_bags(voters: Any, m: int) -> bool:
     """Tell whether an ensemble knows which rows each member was trained on, of no more than m."""
-    bags = getattr(inner_estimator(voters), "estimators_samples_", None)
-    return bags is not None and max(int(np.max(bag)) for bag in bags) < m
+    inner = inner_estimator(voters)
+    bags = getattr(inner, "estimators_samples_", None)
+    if bags is None or not is_classifier(inner):
+        return False
+    return max(int(np.max(bag)) for bag in bags) < m
 
 
 def training_rows(voters: Any, losses: NDArray[np.bool_]) -> list[str]:
@@ -138,13 +167,21 @@ def training_rows(voters: Any, losses: NDArray[np.bool_]) -> list[str]:
     error_outside = (losses & ~in_bag).sum(axis=1)[both] / outside[both]
     gap = error_outside - error_inside
     spread = float(gap.std()) / np.sqrt(gap.size)
-    far = float(gap.mean()) > _STANDARD_ERRORS * spread
-    if not far or float(error_inside.mean()) >= _FACTOR * float(error_outside.mean()):
+    if float(gap.mean()) <= _STANDARD_ERRORS * spread:
         return []
     return [
         "The frozen voters seem to have been trained on these very examples: they err on "
         f"{error_inside.mean():.1%} of those in their bags and on {error_outside.mean():.1%} of "
         "the others. A certificate from data that the voters have seen is not valid."
+    ]
+
+
+def may_differ(model: Any) -> list[str]:
+    """Say that a vote of members may answer otherwise than a model, where this was not counted."""
+    return [
+        f"The vote of its members may answer otherwise than the "
+        f"{type(inner_estimator(model)).__name__} itself: on how many examples was not counted. "
+        "The claim is about the vote."
     ]
 
 

@@ -169,7 +169,6 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         self._findings, self._checks = self._say(look.findings), look.checks
         clock.lap("checking")
         self._learn(self._count(sample.ballots.codes, sample.ballots.truth(y_b)), sample, rng)
-        self._findings = self.certificate_.findings
         clock.lap("learning")
         self.fit_times_ = clock.seconds
         return self
@@ -186,6 +185,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         """Look for what throws doubt on a certificate of the votes on part B."""
         look = Examination()
         if self._frozen:
+            _guards.seen_by_votes(look, self.voters, X)
             self._examine_copies(look, X, rows)
             losses = ballots.codes != ballots.truth(y)[:, None]
             look.findings += _guards.training_rows(self.voters, losses)
@@ -210,6 +210,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             q = check_distribution("weights", weights, statistics.n_voters)
             said["outcome"] = self._outcome(sample, q)
             said["findings"] = (*said["findings"], *self._say(self._difference(sample, q)))
+        elif self._taken_apart():
+            said["findings"] = (*said["findings"], *_guards.may_differ(self.voters))
         return issue(bound, statistics, weights, prior, **said)
 
     def _outcome(self, sample: Sample, weights: NDArray[np.float64]) -> Outcome:
@@ -217,13 +219,17 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         predicted = self._weighed(sample.ballots).predict(weights)
         return Outcome(sample.y, np.asarray(predicted != sample.y), self._baseline)
 
-    def _difference(self, sample: Sample, weights: NDArray[np.float64]) -> list[str]:
-        """Return where a vote of members differs from the frozen classifier they were taken from.
+    def _taken_apart(self) -> bool:
+        """Tell whether the voters are members of one frozen classifier.
 
         Lists and tables are no classifier, and one voter is asked as it is.
         """
         parts = isinstance(self.voters, list | tuple | PredictionTable)
-        if not self._frozen or parts or len(self.voters_) == 1:
+        return self._frozen and not parts and len(self.voters_) > 1
+
+    def _difference(self, sample: Sample, weights: NDArray[np.float64]) -> list[str]:
+        """Return where members vote otherwise than the frozen classifier they were taken from."""
+        if not self._taken_apart():
             return []
         predicted = self._weighed(sample.ballots).predict(weights)
         return _guards.difference(self.voters, sample.X, predicted)
@@ -410,22 +416,24 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
     def _examine_new(self, X: Any, y: NDArray[Any]) -> Examination:
         """Look for what throws doubt on new examples, and refuse those that the vote has seen."""
         rows = row_fingerprints(X)
-        share = float(self._seen.known(X, rows).mean())
-        seen = [
-            f"{share:.1%} of these examples were in the data that this vote was fitted on: certify "
-            "needs new data. The certificate of the fit is certificate_."
-        ]
-        if share > _guards.TOO_MANY_TWINS:
-            raise ValueError(seen[0])
         look = Examination()
-        look.look(
-            _guards.TRAINING_ROWS,
-            seen if share > 0.0 else [],
-            f"None of the {len(rows)} rows is known from the fit.",
-        )
+        share = float(self._seen.known(X, rows).mean())
+        look.look(_guards.TRAINING_ROWS, *_guards.already_seen(share, len(rows)))
         look.findings += self._examine_labels(y)
         self._examine_copies(look, X, rows)
         return look
+
+    def known_share(self, X: Any) -> float:
+        """Return which share of examples this vote was fitted on, as far as rows tell.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
+            The examples.
+        """
+        check_is_fitted(self)
+        X = as_table(X)
+        return float(self._seen.known(X, row_fingerprints(X)).mean())
 
     def _examine_copies(self, look: Examination, X: Any, rows: NDArray[np.uint64]) -> None:
         # Predictions are alike wherever voters agree: their rows tell no examples apart.
@@ -488,7 +496,9 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             X_b = _safe_indexing(X, part_b)
             sample = Sample(X_b, y[part_b], self._votes(X_b))
             look = self._examine(X, y, row_fingerprints(X), part_a, part_b, sample.ballots)
-            look.findings += [*self._difference(sample, weights), *self.certificate_.findings]
+            if self.certificate_.neighbours is not None:  # else it was not counted
+                look.findings += self._difference(sample, weights)
+            look.findings += self.certificate_.findings
             again = self._prior_again(_safe_indexing(X, part_a), y[part_a])
             prior = check_prior(again, weights.size)
             if _settings(claimed) != _settings(self.certificate_):
@@ -514,7 +524,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         elif beside is not None and self._baseline is None:
             raise CertificateError("the baseline is not of part A: the voters were frozen.")
         claimed.verify_outcome(outcome)
-        claimed.verify_checks(checks, ())
+        claimed.verify_checks(checks, (), _guards.TOPICS)
 
     def _check_provenance(self, claimed: Mapping[str, Any]) -> None:
         """Refuse a certificate of another fit, and one that cannot be made again."""

@@ -27,8 +27,8 @@ from .base import CertifiedVote
 
 __all__ = ["certify_model", "verify_model"]
 
-# So many examples are asked for once more, by themselves.
-_ASKED_AGAIN = 50
+# So many examples of an answer are asked for once more, and of no more answers than these.
+_ASKED_AGAIN, _ANSWERS = 50, 20
 # What a classifier of two classes may answer that does not say which classes it knows.
 _PAIRS = ((0, 1), (-1, 1))
 
@@ -63,8 +63,8 @@ def certify_model(
         The class that the baseline beside the certificate always answers, fixed without looking at
         these examples. If None, it is their most frequent one, which describes only.
     positive : label, default=None
-        The label in `y` that the second of the two labels of the classifier stands for, where it
-        answers, say, 0 and 1, and `y` has "no" and "yes".
+        The label in `y` that the larger of the two labels of the classifier stands for, where it
+        answers, say, 0 and 1, and `y` has "no" and "yes". Labels that both have are refused.
 
     Returns
     -------
@@ -86,25 +86,24 @@ def certify_model(
     said = {} if positive is None else {"positive": str(positive)}
     if isinstance(model, CertifiedVote):
         labels = _targets(X, y, positive, model.classes_)
-        known = _baseline(baseline, y, positive, labels)
-        certificate = model.certify(X, labels, delta=delta, baseline=known)
+        certificate = model.certify(X, labels, delta=delta, baseline=baseline)
         return replace(certificate, provenance={**certificate.provenance, **said})
     bound = bound_at(DEFAULT_OF_ONE, delta)
+    X = X.tocsr() if sparse.issparse(X) else X  # not every kind has rows that can be taken
     predicted, labels = _counted(model, X, y, positive)
     look = _examine(model, X, labels, predicted)
     for text in look.findings:
         warnings.warn(text, stacklevel=2)
-    known = _baseline(baseline, y, positive, labels)
+    written = check_targets("y", y)
+    known = None if baseline is None else (check_class("baseline", baseline, written), GIVEN)
     return issue(
         bound,
         bound.count(predicted[:, None], labels, None),
         np.ones(1),
-        provenance={"voters_from": MODEL, **said},
+        provenance={"voters_from": MODEL, "classifier": _name(model), **said},
         findings=look.findings,
         checks=look.checks,
-        outcome=Outcome(
-            labels, np.asarray(predicted != labels), None if known is None else (known, GIVEN)
-        ),
+        outcome=Outcome(written, np.asarray(predicted != labels), known),
         votes_sha256=votes_sha256(predicted[:, None], labels),
         libraries=_libraries(model),
     )
@@ -148,10 +147,17 @@ def verify_model(model: Any, X: Any, y: ArrayLike, certificate: Certificate) -> 
             "the certificate is not one of a classifier as it is: it was made otherwise than by "
             "certify_model, of another kind of model."
         )
+    X = X.tocsr() if sparse.issparse(X) else X
     predicted, labels = _counted(model, X, y, positive)
     look = _examine(model, X, labels, predicted)
+    if claimed.provenance.get("classifier") != _name(model):
+        raise CertificateError(
+            f"classifier is claimed to be {claimed.provenance.get('classifier')!r}, but is "
+            f"{_name(model)!r}."
+        )
     claimed.verify(predicted, labels)
-    claimed.verify_checks(look.checks, look.findings)
+    claimed.verify_outcome(Outcome(check_targets("y", y), np.asarray(predicted != labels)))
+    claimed.verify_checks(look.checks, look.findings, _guards.TOPICS)
 
 
 def _counted(model: Any, X: Any, y: ArrayLike, positive: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -160,7 +166,7 @@ def _counted(model: Any, X: Any, y: ArrayLike, positive: Any) -> tuple[NDArray[A
         raise ValueError(f"model must have a method predict, got {type(model).__name__}.")
     predicted = predictions(model, X)
     classes = getattr(model, "classes_", None)
-    known = np.unique(predicted) if classes is None else check_labels("classes_", classes, 1)
+    known = _different(predicted) if classes is None else check_labels("classes_", classes, 1)
     labels = _targets(X, y, positive, known)
     if predicted.dtype.kind == "f" and np.any(predicted % 1.0) and not _broken(labels):
         example = predicted[predicted % 1.0 != 0.0][0]
@@ -180,6 +186,15 @@ def _counted(model: Any, X: Any, y: ArrayLike, positive: Any) -> tuple[NDArray[A
             "must be written in one way." + _hint(known, labels)
         )
     return predicted, labels
+
+
+def _different(predicted: NDArray[Any]) -> NDArray[Any]:
+    try:
+        return np.unique(predicted)
+    except TypeError:
+        raise ValueError(
+            "the predictions must be labels of one kind, got numbers and texts together."
+        ) from None
 
 
 def _broken(labels: NDArray[Any]) -> bool:
@@ -209,23 +224,20 @@ def _targets(X: Any, y: ArrayLike, positive: Any, known: NDArray[Any]) -> NDArra
         )
     if positive is None:
         return labels
-    chosen, two = check_class("positive", positive, labels), np.unique(labels)
+    chosen, own = check_class("positive", positive, labels), np.unique(labels)
     pairs = [pair for pair in _PAIRS if set(known.tolist()) <= set(pair)]
-    own = known.tolist() if len(known) == 2 else [*pairs, []][0]
-    if len(two) != 2 or len(own) != 2:
+    two = sorted(known.tolist()) if len(known) == 2 else [*pairs, []][0]
+    if len(own) > 2 or len(two) != 2:
         raise ValueError(
             "positive is for two classes, got "
-            f"{_listed(two)} in y, and {_listed(known)} in what the model predicts."
+            f"{_listed(own)} in y, and {_listed(known)} in what the model predicts."
         )
-    return np.where(labels == chosen, own[1], own[0])
-
-
-def _baseline(baseline: Any, y: ArrayLike, positive: Any, labels: NDArray[Any]) -> Any:
-    """Return the class of a baseline, which may be called as it is written in `y`."""
-    if baseline is None:
-        return None
-    written = labels if positive is None else check_targets("y", y)
-    return labels[written == check_class("baseline", baseline, written)][0]
+    if set(two) & set(own.tolist()):
+        raise ValueError(
+            "positive is for labels that are written otherwise in y than the model predicts, but "
+            f"both have {_listed(own[np.isin(own, two)])}: leave it out."
+        )
+    return np.where(labels == chosen, two[1], two[0])
 
 
 def _examine(
@@ -233,38 +245,63 @@ def _examine(
 ) -> _guards.Examination:
     """Look for what throws doubt on these examples, or on the classifier."""
     look = _guards.Examination()
-    table = X if sparse.issparse(X) or np.ndim(X) > 1 else np.asarray(X, dtype=object)[:, None]
-    _guards.copies(look, table, row_fingerprints(table))
+    _guards.seen_by_votes(look, model, X)
+    table = _as_rows(X)
+    if table is not None:
+        _guards.copies(look, table, row_fingerprints(table))
     if hasattr(model, "classes_"):
         look.findings += _guards.unknown_labels(labels, ~np.isin(labels, model.classes_))
     if _guards.remembers_bags(model, len(labels)):
         members = fit_voters(FrozenEstimator(model), X, labels)
         ballots = members.votes(X, np.unique(labels))
         losses = ballots.codes != ballots.truth(labels)[:, None]
-        found = _guards.training_rows(model, losses)
-        look.look(
-            _guards.TRAINING_ROWS, found, "Its voters err as often on the rows in their bags."
-        )
-    look.look(
-        _guards.MODEL,
-        *_asked_again(model, X, predicted),
-    )
+        look.findings += _guards.training_rows(model, losses)
+    look.look(_guards.MODEL, *_asked_again(model, X, predicted))
     return look
+
+
+def _as_rows(X: Any) -> Any:
+    """Return examples as rows that can be compared; None if they are of no such kind."""
+    if sparse.issparse(X):
+        return X if X.shape[1] else None
+    if hasattr(X, "columns"):
+        return X if len(X.columns) and len(set(X.columns)) == len(X.columns) else None
+    try:
+        table = np.asarray(X)
+    except ValueError:  # rows of different lengths
+        return None
+    if table.ndim < 2:
+        table = table.astype(object)[:, None]
+    return table if table.size else None
 
 
 def _asked_again(model: Any, X: Any, predicted: NDArray[Any]) -> tuple[list[str], str]:
     """Say if a classifier answers otherwise on examples that it is asked for by themselves."""
-    step = -(-len(predicted) // _ASKED_AGAIN)
-    rows = np.arange(0, len(predicted), step)
-    again = predictions(model, _safe_indexing(X, rows))
-    other = np.count_nonzero(again != predicted[rows])
+    # Of each answer some: asked one by one, and each kind in a batch of its own.
+    answers = [np.flatnonzero(predicted == label) for label in np.unique(predicted)[:_ANSWERS]]
+    few = np.unique([rows[i] for rows in answers for i in (0, rows.size // 2, rows.size - 1)])
+    batches = [*few[:, None], *(rows[:_ASKED_AGAIN] for rows in answers)]
+    other = set()
+    for rows in batches:
+        again = predictions(model, _safe_indexing(X, rows))
+        other.update(rows[again != predicted[rows]].tolist())
+    asked = np.unique(np.concatenate(batches)).size
     found = (
-        f"Asked again for {len(rows)} of these examples by themselves, the classifier answered "
-        f"otherwise on {other}. Its answers depend on chance or on the examples beside, and the "
-        "claim is not about what it will answer."
+        f"Asked again for {asked} of these examples, one by one or those with one answer alone, "
+        f"the classifier answered otherwise on {len(other)}. Its answers depend on chance or on "
+        "the examples beside, and the claim is not about what it will answer."
     )
-    cleared = f"Asked again for {len(rows)} of the examples by themselves it answered the same."
+    cleared = (
+        f"Asked again for {asked} of the examples, {len(few)} of them one by one and the others "
+        "among those with the same answer, it answered the same."
+    )
     return [found] if other else [], cleared
+
+
+def _name(model: Any) -> str:
+    """Return what a classifier is, and what is inside."""
+    outer, inner = type(model).__name__, type(inner_estimator(model)).__name__
+    return outer if outer == inner else f"{outer} of {inner}"
 
 
 def _libraries(model: Any) -> list[str]:

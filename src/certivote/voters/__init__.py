@@ -5,7 +5,7 @@ A pickled model names what is here by this address, whatever module it is in.
 
 from .._utils.addresses import publish
 from .base import Voters, predictions
-from .ensembles import inner_estimator
+from .ensembles import inner_data, inner_estimator
 from .estimators import EstimatorGroup, Preparation, Prepared, as_bare_array, as_tree_data
 from .sources import fit_voters, frozen_parts, is_frozen
 from .stumps import Stump, Stumps
@@ -26,6 +26,7 @@ __all__ = [
     "as_tree_data",
     "fit_voters",
     "frozen_parts",
+    "inner_data",
     "inner_estimator",
     "is_frozen",
     "predictions",

@@ -72,7 +72,7 @@ def predictions(voter: Any, X: Any) -> NDArray[Any]:
             f"{_num_samples(X)} examples, got shape {predicted.shape}"
             + (": probabilities or scores are no labels." if scores else ".")
         )
-    return predicted.reshape(-1)
+    return predicted.reshape(-1).copy()  # some write their next answers into the same array
 
 
 def _check_order(voter: Any, X: Any, named: Any) -> None:

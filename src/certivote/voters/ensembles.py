@@ -21,7 +21,7 @@ from .estimators import EstimatorGroup, Preparation, Prepared, as_bare_array, as
 from .stumps import Stumps
 from .trees import Trees
 
-__all__ = ["check_one_output", "inner_estimator", "unpack"]
+__all__ = ["check_one_output", "inner_data", "inner_estimator", "unpack"]
 
 # How ensembles are taken apart: what their members take the data as, None for as it is, and whether
 # they predict indices into the classes of the ensemble, or labels.
@@ -68,6 +68,33 @@ def inner_estimator(estimator: Any) -> Any:
     GaussianNB()
     """
     return _open(estimator)[1]
+
+
+def inner_data(estimator: Any, X: Any) -> Any:
+    """Return data as the estimator inside of pipelines takes it: after the steps before it.
+
+    Parameters
+    ----------
+    estimator : object
+        As in `inner_estimator`, fitted.
+    X : array-like of shape (n_samples, n_features)
+        The data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import MinMaxScaler
+    >>> from certivote.voters import inner_data
+    >>> X = np.array([[1.0], [3.0]])
+    >>> inner_data(make_pipeline(MinMaxScaler(), GaussianNB()).fit(X, [0, 1]), X)
+    array([[0.],
+           [1.]])
+    """
+    for steps in _open(estimator)[0]:
+        X = steps.transform(X)
+    return X
 
 
 def _open(estimator: Any) -> tuple[list[Pipeline], Any]:
