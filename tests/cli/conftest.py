@@ -143,6 +143,7 @@ def certified(run, loans, tmp_path_factory):
         data=data,
         stdout=done.stdout,
         stderr=done.stderr,
+        claim=next(line for line in done.stdout.splitlines() if line.startswith("With ")),
         certificate_path=results / "certificate.json",
         certificate=json.loads((results / "certificate.json").read_text(encoding="utf-8")),
         model_path=results / "model.joblib",

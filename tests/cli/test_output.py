@@ -61,7 +61,7 @@ def test_older_results_are_replaced_and_other_files_stay(invoke, numbers, tmp_pa
     invoke("certify", "numbers.csv", "--n-voters", 2, "--out", folder, "-q", cwd=tmp_path)
     after = contents(folder)
     assert after.pop("notes.txt") == b"older notes.txt"
-    assert set(after) == {"model.joblib", "certificate.json", "report.html"}
+    assert set(after) == {"model.joblib", "model.skops", "certificate.json", "report.html"}
     assert not any(text.startswith(b"older") for text in after.values())
     assert {path.name for path in tmp_path.iterdir()} == {"numbers.csv", "results"}
 

@@ -22,20 +22,21 @@ from .data import Table, read_table
 from .output import is_safe, note
 
 __all__ = [
+    "TRUST",
+    "answers",
+    "blame",
     "check_prior",
     "frozen",
     "is_vote",
     "load_model",
     "make_voters",
-    "probe",
     "read_for",
 ]
 
-TRUST = "loading a .joblib file runs code that is in it: load only files that you trust."
+# One line of a terminal, as a note.
+TRUST = "loading a .joblib file runs code that is in it: load only what you trust."
 _COLUMNS, _CATEGORIES = "columns", "categories"
 _KINDS = ("trees", "forest", "extra-trees", "stumps")
-# So many rows tell whether a model takes a table.
-_FIRST = 100
 # A category beyond these, by frequency on part A, counts as "another one".
 _MOST_CATEGORIES = 50
 
@@ -110,15 +111,26 @@ def load_model(path: Path, quiet: bool) -> Any:
     return model
 
 
-def probe(model: Any, table: Table) -> None:
-    """Refuse a model that fails on the first rows, in words that say that it is the model's."""
+def answers(model: Any, table: Table) -> Any:
+    """Return what a model predicts; where it raises, in words that say that it is the model."""
     try:
-        model.predict(table.X[:_FIRST])
-    except Exception as error:
+        return model.predict(table.X)
+    except Exception as error:  # whatever a model of other people raises
+        text = str(error).strip()
+        stop = "" if text.endswith((".", "?", "!")) else "."
         raise ValueError(
-            f"the model cannot predict the rows of {table.name}: {type(error).__name__}: {error} "
-            "It may want other columns, or other values: is this the table that it is for?"
+            f"the model cannot predict the rows of {table.name}: {type(error).__name__}: "
+            f"{text}{stop} It may want other columns, or other values: is this the table that it "
+            "is for?"
         ) from error
+
+
+def blame(model: Any, table: Table, positive: str | None) -> None:
+    """Say, after an error, if it is the model: it raises, or answers labels of another kind."""
+    predicted = np.asarray(answers(model, table))
+    unknown = positive is None and not hasattr(model, "classes_")
+    if unknown and predicted.ndim == 1 and predicted.dtype.kind in "biuU":
+        _check_classes(np.unique(predicted), table)
 
 
 def _unpickled(path: Path, quiet: bool) -> Any:
@@ -162,7 +174,9 @@ def read_for(
 ) -> Table:
     """Read data as a model takes it: its columns, of its types, and labels that it knows.
 
-    Where one label is called positive the others may be written as they like.
+    A model that knows the number of its columns, but no names, takes an array; one that knows
+    neither takes all columns by their names. Where one label is called positive the others may be
+    written as they like.
     """
     features, categories = _feature_names(model), _category_names(model)
     table = read_table(
@@ -176,11 +190,11 @@ def read_for(
         labelled=labelled,
         quiet=quiet,
     )
-    if labelled and positive is None:
-        _check_classes(model, table)
-    if features is None:
+    if labelled and positive is None and hasattr(_first(model), "classes_"):
+        _check_classes(np.asarray(_first(model).classes_), table)
+    wanted = getattr(_first(model), "n_features_in_", None)
+    if features is None and wanted is not None:
         n_columns = table.X.shape[1]
-        wanted = getattr(_first(model), "n_features_in_", n_columns)
         if wanted != n_columns:
             raise ValueError(
                 f"the model takes {wanted} columns, but {table.name} has {n_columns} besides the "
@@ -207,11 +221,8 @@ def _category_names(model: Any) -> list[str] | None:
     return None
 
 
-def _check_classes(model: Any, table: Table) -> None:
+def _check_classes(known: NDArray[Any], table: Table) -> None:
     """Refuse labels of which the model knows none."""
-    if not hasattr(_first(model), "classes_"):
-        return
-    known = np.asarray(_first(model).classes_)
     labels = np.unique(table.y)
     one_kind = (known.dtype.kind in "biuf") == (labels.dtype.kind in "biuf")
     if not one_kind or not np.isin(labels, known).any():

@@ -123,7 +123,7 @@ def _verify_votes(
     from ..certificate.provenance import column_names
     from ..classifiers import verify_model
     from .data import builtin_names
-    from .models import load_model, read_for
+    from .models import blame, load_model, read_for
 
     vote = load_model(model, quiet)
     if isinstance(vote, list | tuple):
@@ -150,6 +150,9 @@ def _verify_votes(
         raise CertificateError(
             f"{error} {data} is another file than the one that was certified, {_name(provenance)}."
         ) from error
+    except Exception:
+        blame(vote, table, positive)
+        raise
     checked, not_checked = _origins(provenance)
     return checked, not_checked + _differences(provenance, table.provenance)
 
