@@ -18,6 +18,7 @@ from sklearn.ensemble import (
     StackingClassifier,
     VotingClassifier,
 )
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
 from sklearn.naive_bayes import GaussianNB
@@ -162,6 +163,32 @@ def test_every_kind_of_model(kind, folder, saved, invoke):
     assert "The certificate holds up, if what it assumes is true." in done.stdout.splitlines()
     invoke("predict", "out/model.joblib", "new.csv", "--out", "p.csv", "-q", cwd=folder)
     assert pd.read_csv(folder / "p.csv")["prediction"].tolist() == predicted.tolist()
+
+
+@pytest.mark.parametrize("searched", [False, True])
+def test_a_model_of_texts_takes_the_column_of_texts(searched, folder, saved, invoke):
+    rng = np.random.default_rng(0)
+    words = rng.choice(["sun", "rain", "wind", "ice", "fog", "hail"], (300, 4))
+    texts = [f"{' '.join(row)} {i}" for i, row in enumerate(words)]
+    kind = np.where((words == "sun").any(axis=1) ^ (rng.random(300) < 0.1), "warm", "cold")
+    frame = pd.DataFrame({"report": texts, "kind": kind})
+    frame[100:].to_csv(folder / "texts.csv", index=False)
+    frame[100:].assign(station=7).to_csv(folder / "more.csv", index=False)
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    model = GridSearchCV(model, {"logisticregression__C": [1, 9]}, cv=2) if searched else model
+    model.fit(texts[:100], kind[:100])
+    arguments = ("--model", saved(model), "--target", "kind", "--out", "out", "-q")
+    invoke("certify", "texts.csv", *arguments, cwd=folder)
+    errors = int(np.sum(model.predict(texts[100:]) != kind[100:]))
+    assert certificate_in(folder / "out")["evidence"] == {"vote_errors": errors, "vote_size": 200}
+    everything = ("--model", "out/model.joblib", "--data", "texts.csv")
+    invoke("verify", "out/certificate.json", *everything, cwd=folder)
+    invoke("predict", "out/model.joblib", "texts.csv", "--out", "p.csv", "-q", cwd=folder)
+    assert pd.read_csv(folder / "p.csv")["prediction"].tolist() == [*model.predict(texts[100:])]
+    done = invoke("certify", "more.csv", *arguments, cwd=folder, status=2)
+    assert "takes one column of text, but more has 2 besides the target" in done.stderr
+    invoke("certify", "more.csv", *arguments, "--drop", "station", cwd=folder)
+    assert certificate_in(folder / "out")["evidence"]["vote_errors"] == errors
 
 
 def test_a_vote_gives_the_number_that_it_gives_in_python(folder, saved, invoke):

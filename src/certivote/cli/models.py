@@ -14,6 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils import get_tags
 
 from .._version import __version__
 from ..classifiers import CertifiedVote
@@ -174,9 +175,9 @@ def read_for(
 ) -> Table:
     """Read data as a model takes it: its columns, of its types, and labels that it knows.
 
-    A model that knows the number of its columns, but no names, takes an array; one that knows
-    neither takes all columns by their names. Where one label is called positive the others may be
-    written as they like.
+    A model that knows the number of its columns, but no names, takes an array; one of texts their
+    column; one that knows neither takes all columns by their names. Where one label is called
+    positive the others may be written as they like.
     """
     features, categories = _feature_names(model), _category_names(model)
     table = read_table(
@@ -192,16 +193,30 @@ def read_for(
     )
     if labelled and positive is None and hasattr(_first(model), "classes_"):
         _check_classes(np.asarray(_first(model).classes_), table)
-    wanted = getattr(_first(model), "n_features_in_", None)
-    if features is None and wanted is not None:
+    if features is None:
+        texts = _takes_texts(_first(model))
+        wanted = 1 if texts else getattr(_first(model), "n_features_in_", None)
         n_columns = table.X.shape[1]
-        if wanted != n_columns:
+        if wanted not in (None, n_columns):
+            what = "one column of text" if texts else f"{wanted} columns"
             raise ValueError(
-                f"the model takes {wanted} columns, but {table.name} has {n_columns} besides the "
-                "target: name what to leave out with --drop."
+                f"the model takes {what}, but {table.name} has {n_columns} besides the target: "
+                "name what to leave out with --drop."
             )
-        table.X = table.X.to_numpy()
+        if wanted is not None:
+            table.X = table.X.iloc[:, 0] if texts else table.X.to_numpy()
     return table
+
+
+def _takes_texts(model: Any) -> bool:
+    """Tell whether a model begins with what takes a text of each example, and no row of a table."""
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    first = model.steps[0][1] if isinstance(model, Pipeline) else model
+    if not isinstance(first, BaseEstimator):
+        return False
+    takes = get_tags(first).input_tags
+    return bool(takes.string and not takes.two_d_array)
 
 
 def _feature_names(model: Any) -> list[str] | None:
