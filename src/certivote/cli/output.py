@@ -85,9 +85,10 @@ def note(text: str) -> None:
 
 
 def _say_aside(text: str) -> None:
-    """Print a line on standard error; on a terminal wrapped between words."""
+    """Print lines on standard error; on a terminal wrapped between words."""
     if sys.stderr.isatty():
-        text = _filled(text, shutil.get_terminal_size().columns)
+        width = shutil.get_terminal_size().columns
+        text = "\n".join(_filled(line, width) for line in text.split("\n"))
     print(text, file=sys.stderr)
 
 
@@ -98,7 +99,7 @@ def fail(message: str) -> None:
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Say a warning on standard error: what `warnings.showwarning` does here."""
-    print(f"warning: {printable_lines(str(message))}", file=sys.stderr)
+    _say_aside(f"warning: {printable_lines(str(message))}")
 
 
 def print_json(value: Any) -> None:
