@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import struct
 import subprocess
 import sys
 from decimal import ROUND_CEILING, Decimal
@@ -42,6 +43,36 @@ def run(command):
         return done
 
     return run
+
+
+@pytest.fixture(scope="session")
+def on_a_terminal(command):
+    """Run the command on a terminal of some lines and columns, and return what it prints there."""
+
+    def on_a_terminal(*arguments, cwd, size=(50, 100), **environment):
+        fcntl, pty, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "termios"))
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+        unset = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES")
+        kept = {name: value for name, value in os.environ.items() if name not in unset}
+        process = subprocess.Popen(
+            [*command, *map(str, arguments)],
+            cwd=cwd,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env={**kept, "TERM": "xterm-256color", **environment},
+        )
+        os.close(theirs)
+        printed = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while piece := os.read(ours, 65536):
+                printed += piece
+        os.close(ours)
+        assert process.wait(timeout=60) == 0, printed.decode()
+        return printed.decode()
+
+    return on_a_terminal
 
 
 @pytest.fixture(scope="session")
@@ -143,6 +174,7 @@ def certified(run, loans, tmp_path_factory):
         data=data,
         stdout=done.stdout,
         stderr=done.stderr,
+        claim=next(line for line in done.stdout.splitlines() if line.startswith("With ")),
         certificate_path=results / "certificate.json",
         certificate=json.loads((results / "certificate.json").read_text(encoding="utf-8")),
         model_path=results / "model.joblib",

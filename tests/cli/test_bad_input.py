@@ -230,34 +230,60 @@ def fitted(kind, y, **settings):
         (
             [0, 1],
             ["no", "yes"],
-            "knows the classes 'no', 'yes', but the target of table holds 0, 1",
+            "predicts 'no', 'yes', but the target of table holds 0, 1: is it the right column "
+            "(--target)? Or does yes stand for one of them: --positive 1?",
         ),
         (
             ["no", "yes"],
             [0, 1],
-            "knows the classes 0, 1, but the target of table holds 'no', 'yes'",
+            "predicts 0, 1, but the target of table holds 'no', 'yes': is it the right column "
+            "(--target)? Or does 1 stand for one of them: --positive yes?",
         ),
-        (["no", "maybe"], ["no", "yes"], "holds 'maybe' in 20 rows"),
-        ([0, 2], [0, 1], "holds 2 in 20 rows"),
+        ([2, 3], [0, 1], "predicts 0, 1, but the target of table holds 2, 3"),
         # Labels are whole words: "y" is not "yes".
-        (["n", "y"], ["no", "yes"], "holds 'n', 'y' in 40 rows"),
+        (["n", "y"], ["no", "yes"], "predicts 'no', 'yes', but the target of table holds 'n', 'y'"),
+        (["a", "b", "c", "d"], [0, 1], "holds 'a', 'b', 'c', 'd': is it the right column"),
     ],
 )
 def test_a_model_of_other_classes(labels, known, words, refused, table, tmp_path):
     table(label=np.resize(labels, 40))
     joblib.dump(fitted(RandomForestClassifier, known, n_estimators=3), tmp_path / "m.joblib")
-    assert words in refused("table.csv", "--model", "m.joblib")
+    for members in ((), ("--members",)):
+        assert words in refused("table.csv", "--model", "m.joblib", *members)
+
+
+@pytest.mark.parametrize(
+    ("labels", "known", "unknown"),
+    [(["no", "maybe"], ["no", "yes"], "'maybe'"), ([0, 2], [0, 1], "2")],
+)
+def test_labels_of_which_a_model_knows_some(labels, known, unknown, invoke, table, tmp_path):
+    """On the others it errs, and that is said."""
+    table(label=np.resize(labels, 40))
+    model = fitted(RandomForestClassifier, known, n_estimators=3)
+    joblib.dump(model, tmp_path / "m.joblib")
+    done = invoke("certify", "table.csv", "--model", "m.joblib", "--json", cwd=tmp_path)
+    fields = json.loads(done.stdout)["certificate"]
+    frame = pd.read_csv(tmp_path / "table.csv")
+    errors = np.sum(model.predict(frame[["width", "height"]]) != frame["label"].to_numpy())
+    assert fields["evidence"]["vote_errors"] == errors >= 20
+    words = f"y has labels that are none of the known classes, such as {unknown}, on 20 examples."
+    assert fields["findings"] == [words]
+    assert f"warning: {words}" in done.stderr.splitlines()
 
 
 @pytest.mark.parametrize(
     ("model", "words"),
     [
         (fitted(RandomForestRegressor, [0, 1], n_estimators=2), "a RandomForestRegressor, which"),
-        ({"model": 1}, "dict, which is not a classifier"),
-        ("trees", "str, which is not a classifier"),
-        ([fitted(DecisionTreeClassifier, [0, 1]), 3], "int, which is not a classifier"),
-        (None, "NoneType, which is not a classifier"),
-        ([], "is not a classifier"),
+        (
+            [fitted(RandomForestRegressor, [0, 1], n_estimators=2)],
+            "predicts quantities: certivote certifies classifiers",
+        ),
+        ({"model": 1}, "dict, which has no predict: save a fitted classifier"),
+        ("trees", "str, which has no predict"),
+        ([fitted(DecisionTreeClassifier, [0, 1]), 3], "int, which has no predict"),
+        (None, "NoneType, which has no predict"),
+        ([], "list, which has no predict"),
         (RandomForestClassifier(), "not fitted"),
     ],
 )
@@ -302,7 +328,7 @@ def test_a_column_that_the_model_needs(refused, table, tmp_path):
 
 def test_what_scikit_learn_says_in_several_lines_is_one(refused, table, tmp_path):
     joblib.dump([fitted(LogisticRegression, [0, 1])], tmp_path / "m.joblib")
-    sentence = refused(table(width=[None, 0.5] * 20), "--model", "m.joblib")
+    sentence = refused(table(width=[None, 0.5] * 20), "--model", "m.joblib", "--members")
     assert "NaN" in sentence
 
 

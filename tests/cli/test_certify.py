@@ -19,7 +19,9 @@ CLAIM = re.compile(
     r"With (\S+)% confidence, the weighted majority vote of these \d+ voters errs on a new example "
     r"with probability at most (\d\.\d{4})\."
 )
-FILES = {"model.joblib", "certificate.json", "report.html"}
+FILES = {"model.joblib", "model.skops", "certificate.json", "report.html"}
+
+UNLIKE = {"files": {}, "made": {}}
 
 
 def certificate_in(folder):
@@ -35,21 +37,41 @@ def pipeline_of(vote):
 # --- what is printed and written -----------------------------------------------------------------
 
 
-def test_the_first_line_is_the_claim(certified, round_up):
-    confidence, number = CLAIM.fullmatch(certified.stdout.splitlines()[0]).groups()
+def test_the_claim_and_its_neighbours_come_last(certified, round_up):
+    certificate = Certificate.from_json(certified.certificate_path)
+    *_, claim, observed, baseline = certified.stdout.splitlines()
+    confidence, number = CLAIM.fullmatch(claim).groups()
     assert confidence == "95"
-    assert number == round_up(certified.certificate["risk_bound"])
+    assert number == round_up(certificate.risk_bound)
     assert 0 < float(number) < 1
-    claim = Certificate.from_json(certified.certificate_path).claim
-    assert certified.stdout.splitlines()[0] == claim
+    assert claim == certificate.claim
+    # The weights were learned on these rows: no interval, and no test.
+    assert re.fullmatch(
+        r"Observed: \d+ errors on 150 examples, 0\.\d{4}, which the weights were learned from\.",
+        observed,
+    )
+    assert baseline.startswith("Baseline: always ")
 
 
-def test_three_files_are_written_and_named(certified, round_up):
+def test_the_neighbours_are_those_of_the_saved_vote(certified, loans, split, as_trained):
+    rows_a, rows_b = (loans.iloc[part] for part in split(len(loans)))
+    wrong = certified.vote.predict(as_trained(rows_b, certified.vote)) != rows_b["repaid"]
+    frequent = rows_a["repaid"].value_counts().idxmax()
+    others = rows_b["repaid"] != frequent
+    neighbours = certified.certificate["neighbours"]
+    assert neighbours["errors"] == wrong.sum() > 0
+    assert (neighbours["baseline"], neighbours["baseline_from"]) == (frequent, "part A")
+    assert neighbours["baseline_errors"] == others.sum()
+    assert neighbours["only_vote_errs"] == (wrong & ~others).sum()
+    assert neighbours["only_baseline_errs"] == (others & ~wrong).sum()
+    assert certified.certificate["class_counts"] == rows_b["repaid"].value_counts().to_dict()
+
+
+def test_four_files_are_written_and_named(certified, round_up):
     assert {path.name for path in certified.folder.iterdir()} == FILES
-    (written,) = (line for line in certified.stdout.splitlines() if line.startswith("Written: "))
-    assert {name.strip() for name in written.removeprefix("Written: ").split(",")} == {
-        f"loans-certificate/{name}" for name in FILES
-    }
+    start = "Written to loans-certificate: "
+    (written,) = (line for line in certified.stdout.splitlines() if line.startswith(start))
+    assert {*written.removeprefix(start).removesuffix(".").split(", ")} == FILES
     Certificate.from_json(certified.certificate_path).verify()
     page = (certified.folder / "report.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
@@ -73,8 +95,23 @@ def test_the_certificate_says_which_data_it_is_of(certified, loans):
     assert provenance["seed"] == 0
     assert provenance["voter_samples"] + certified.certificate["n_samples"] == len(loans)
     assert any("whole file" in text for text in certified.certificate["assumptions"])
+
+
+def test_assumptions_and_columns_are_printed_if_asked(certified, loans, invoke, tmp_path):
+    assert "It assumes" not in certified.stdout
+    options = ("--bound", "lacasse", "--drop", "id", "--n-voters", 10, "--out", "results")
+    done = invoke("certify", certified.data, *options, "--explain", cwd=tmp_path)
+    lines = done.stdout.splitlines()
     for text in certified.certificate["assumptions"]:
-        assert text in certified.stdout
+        assert f"  - {text}" in lines
+    for topic, text in certified.certificate["checks"].items():
+        assert f"  - {topic}: {text}" in lines
+    kinds = {"id": "dropped", "income": "number", "age": "number", "branch": "number"}
+    for name, kind in {**kinds, "city": "category", "repaid": "target"}.items():
+        (line,) = (line for line in lines if line.startswith(f"  {name}  {kind}"))
+        missing = int(loans[name].isna().sum())
+        assert (f"{missing} missing" in line) is (missing > 0)
+    assert lines[-3:] == certified.stdout.splitlines()[-3:]
 
 
 def test_the_number_is_that_of_the_trees_on_part_b(certified, loans, split, as_trained):
@@ -122,8 +159,8 @@ def test_no_data_at_all_is_breast_cancer(run, invoke, tmp_path):
     assert fields["n_voters"] == 10
     named = invoke("certify", "breast-cancer", "--n-voters", 10, "--json", cwd=tmp_path)
     again = json.loads(named.stdout)["certificate"]
-    # A model knows how long its training took.
-    assert again | {"files": {}} == fields | {"files": {}}
+    # A certificate says when it was made, and the model holds it.
+    assert again | UNLIKE == fields | UNLIKE
 
 
 def test_a_task_of_the_paper_shows_its_test_error(invoke, task_data, tmp_path):
@@ -248,12 +285,12 @@ def test_quiet_says_only_the_claim_and_jobs_change_nothing(run, certified, loans
         *("--out", "elsewhere"),
         cwd=tmp_path,
     )
-    assert done.stdout == certified.stdout.splitlines(keepends=True)[0]
+    assert done.stdout == f"{certified.claim}\n"
     assert done.stderr == ""
     assert {path.name for path in tmp_path.iterdir()} == {"loans.csv", "elsewhere"}
-    # The same seed: the same certificate, to the last bit, of a model that took another time.
+    # The same seed: the same certificate, to the last bit, but for when it was made.
     ours = certificate_in(tmp_path / "elsewhere")
-    assert ours | {"files": {}} == certified.certificate | {"files": {}}
+    assert ours | UNLIKE == certified.certificate | UNLIKE
 
 
 def test_json_and_another_seed(run, certified, loans, round_up, tmp_path):

@@ -1,4 +1,4 @@
-"""``certivote certify --model``: voters and votes from files, on data that is new to them."""
+"""``certivote certify --members``, and ``--model`` with a vote: on data that is new to them."""
 
 import json
 import pickle
@@ -51,8 +51,8 @@ def vote_path(forest, new, invoke, tmp_path_factory):
     """A vote of the forest that learned its weights on the new rows."""
     folder = tmp_path_factory.mktemp("vote")
     joblib.dump(forest, folder / "forest.joblib")
-    arguments = ("--model", "forest.joblib", "--target", "outcome", "--out", "vote", "--quiet")
-    invoke("certify", new, *arguments, cwd=folder)
+    arguments = ("--model", "forest.joblib", "--members", "--target", "outcome", "--quiet")
+    invoke("certify", new, *arguments, "--out", "vote", cwd=folder)
     return folder / "vote" / "model.joblib"
 
 
@@ -63,16 +63,33 @@ def by_hand(predictions, path, weights):
     return get_bound("lacasse", delta=0.05, constant="exact").value(statistics, weights)
 
 
-def certify(invoke, folder, model, data, *arguments, status=0):
-    options = ("--model", model, "--bound", "lacasse", *arguments)
-    done = invoke("certify", data, *options, cwd=folder, status=status)
-    return done, json.loads((folder / "new-certificate" / "certificate.json").read_text())
+def certify(invoke, folder, model, data, *arguments):
+    """The certificate of the members of a model."""
+    options = ("--model", model, "--members", "--bound", "lacasse", *arguments)
+    invoke("certify", data, *options, cwd=folder)
+    return json.loads((folder / "new-certificate" / "certificate.json").read_text())
+
+
+def as_it_is(invoke, folder, model, path, data, *arguments):
+    """The certificate of a model as it is; the errors must be those of its predict on data."""
+    options = ("--model", path, "--out", "as-it-is", *arguments)
+    invoke("certify", data[0], *options, "--quiet", cwd=folder)
+    fields = json.loads((folder / "as-it-is" / "certificate.json").read_text())
+    rows, outcome = data[1], pd.read_csv(data[0])["outcome"].to_numpy(dtype=str)
+    errors = int(np.sum(model.predict(rows) != outcome))
+    assert fields["evidence"] == {"vote_errors": errors, "vote_size": len(outcome)}
+    assert fields["n_voters"] == 1
+    assert fields["provenance"]["voters_from"] == "a classifier, as it is"
+    assert 0 < errors / len(outcome) < fields["risk_bound"] < 1
+    return fields
 
 
 def test_a_forest_that_knows_its_columns(run, forest, new, invoke, tmp_path):
     # A plain pickle is a file that joblib loads, too.
     (tmp_path / "forest.pkl").write_bytes(pickle.dumps(forest))
-    arguments = ("--model", "forest.pkl", "--target", "outcome", "--bound", "lacasse")
+    rows = pd.read_csv(new)[FEATURES]
+    as_it_is(invoke, tmp_path, forest, "forest.pkl", (new, rows), "--target", "outcome")
+    arguments = ("--model", "forest.pkl", "--members", "--target", "outcome", "--bound", "lacasse")
     done = run("certify", new, *arguments, cwd=tmp_path)
     folder = tmp_path / "new-certificate"
     fields = json.loads((folder / "certificate.json").read_text())
@@ -83,7 +100,7 @@ def test_a_forest_that_knows_its_columns(run, forest, new, invoke, tmp_path):
     assert fields["n_samples"] == len(X)  # all of them certify
     assert fields["provenance"]["voters_from"] == "frozen, trained elsewhere"
     assert {path.name for path in folder.iterdir()} == {
-        *("model.joblib", "certificate.json", "report.html")
+        *("model.joblib", "model.skops", "certificate.json", "report.html")
     }
     checked = ("--model", folder / "model.joblib", "--data", new)
     invoke("verify", folder / "certificate.json", *checked, cwd=tmp_path)
@@ -93,26 +110,27 @@ def test_a_forest_of_bare_arrays_takes_columns_by_their_order(invoke, old, new, 
     X, y = old
     forest = RandomForestClassifier(8, random_state=0).fit(X[FEATURES[::-1]].to_numpy(), y)
     joblib.dump(forest, tmp_path / "bare.joblib")
-    arguments = ("--drop", "comment", "--target", "outcome", "--quiet")
-    _, fields = certify(invoke, tmp_path, "bare.joblib", new, *arguments)
+    arguments = ("--drop", "comment", "--target", "outcome")
+    fields = certify(invoke, tmp_path, "bare.joblib", new, *arguments, "--quiet")
     rows = pd.read_csv(new)[FEATURES[::-1]].to_numpy()
     predictions = [LABELS[tree.predict(rows).astype(int)] for tree in forest.estimators_]
     assert fields["risk_bound"] == by_hand(predictions, new, fields["weights"])
-    refused = invoke(
-        *("certify", new, "--model", "bare.joblib", "--target", "outcome", "--quiet"),
-        cwd=tmp_path,
-        status=2,
-    )
-    assert "takes 5 columns" in refused.stderr
-    assert "has 6 besides the target" in refused.stderr
+    as_it_is(invoke, tmp_path, forest, "bare.joblib", (new, rows), *arguments)
+    for members in ((), ("--members",)):
+        options = ("--model", "bare.joblib", "--target", "outcome", "--quiet", *members)
+        refused = invoke("certify", new, *options, cwd=tmp_path, status=2)
+        assert "takes 5 columns" in refused.stderr
+        assert "has 6 besides the target" in refused.stderr
 
 
 def test_a_pipeline(invoke, old, new, tmp_path):
     X, y = old
     pipeline = make_pipeline(StandardScaler(), RandomForestClassifier(8, random_state=0)).fit(X, y)
     joblib.dump(pipeline, tmp_path / "pipeline.joblib")
-    arguments = ("--target", "outcome", "--quiet")
-    _, fields = certify(invoke, tmp_path, "pipeline.joblib", new, *arguments)
+    arguments = ("--target", "outcome")
+    fields = certify(invoke, tmp_path, "pipeline.joblib", new, *arguments, "--quiet")
+    rows = pd.read_csv(new)[FEATURES]
+    as_it_is(invoke, tmp_path, pipeline, "pipeline.joblib", (new, rows), *arguments)
     scaled = (pd.read_csv(new)[FEATURES] - X.mean()) / X.std(ddof=0)
     predictions = [
         LABELS[tree.predict(scaled.to_numpy()).astype(int)] for tree in pipeline[-1].estimators_
@@ -130,18 +148,26 @@ def test_a_list_of_classifiers(invoke, old, new, tmp_path):
     ]
     joblib.dump(members, tmp_path / "list.joblib")
     arguments = ("--target", "outcome", "--quiet")
-    _, fields = certify(invoke, tmp_path, "list.joblib", new, *arguments)
+    fields = certify(invoke, tmp_path, "list.joblib", new, *arguments)
     rows = pd.read_csv(new)[FEATURES]
     predictions = [member.predict(rows) for member in members]
     assert fields["n_voters"] == 3
     assert fields["risk_bound"] == by_hand(predictions, new, fields["weights"])
+    # There is no classifier besides them that they could differ from.
+    assert fields["findings"] == []
+    alone = ("certify", new, "--model", "list.joblib", *arguments)
+    done = invoke(*alone, cwd=tmp_path, status=2)
+    assert "list.joblib holds several classifiers: add --members for their vote" in done.stderr
 
 
 def test_labels_are_found_if_only_one_column_is_not_the_models(invoke, forest, new, tmp_path):
     frame = pd.read_csv(new).drop(columns="comment")
     frame[["outcome", *FEATURES]].to_csv(tmp_path / "new.csv", index=False)
     joblib.dump(forest, tmp_path / "forest.joblib")
-    _, fields = certify(invoke, tmp_path, "forest.joblib", "new.csv", "--quiet")
+    fields = certify(invoke, tmp_path, "forest.joblib", "new.csv", "--quiet")
+    assert fields["provenance"]["target"] == "outcome"
+    data = (tmp_path / "new.csv", frame[FEATURES])
+    fields = as_it_is(invoke, tmp_path, forest, "forest.joblib", data)
     assert fields["provenance"]["target"] == "outcome"
 
 
@@ -161,16 +187,22 @@ def newer(new, tmp_path_factory):
 
 @pytest.mark.parametrize("option", [(), ("--data",)])
 def test_a_saved_vote_on_new_data_pays_no_kl(option, invoke, vote_path, newer, tmp_path):
-    arguments = ("--model", vote_path, "--delta", 0.02, "--constant", "maurer", "--bound", "gibbs")
+    arguments = ("--model", vote_path, "--delta", 0.02)
     done = invoke("certify", *option, newer, *arguments, cwd=tmp_path)
     folder = tmp_path / "new-certificate"
     fields = json.loads((folder / "certificate.json").read_text())
-    assert done.stdout.startswith("With 98% confidence")
+    assert "\nWith 98% confidence" in done.stdout
     assert fields["kl"] == 0.0
     assert fields["prior"] == fields["weights"] == joblib.load(vote_path).weights_.tolist()
     assert fields["n_samples"] == 200
-    assert fields["bound"] == "gibbs"
-    assert fields["bound_parameters"] == {"delta": 0.02, "constant": "maurer"}
+    assert fields["bound"] == "heldout"
+    assert fields["bound_parameters"]["delta"] == 0.02
+    vote, table = joblib.load(vote_path), pd.read_csv(newer)
+    expected = vote.certify(table[FEATURES], table["outcome"].to_numpy(dtype=str), delta=0.02)
+    assert fields["risk_bound"] == expected.risk_bound
+    errors = int(np.sum(vote.predict(table[FEATURES]) != table["outcome"].to_numpy()))
+    assert fields["evidence"] == {"vote_errors": errors, "vote_size": 200}
+    assert fields["neighbours"] == expected.neighbours.to_dict()
     assert {"certificate.json", "report.html"} <= {path.name for path in folder.iterdir()}
     checked = ("--model", vote_path, "--data", newer)
     invoke("verify", folder / "certificate.json", *checked, cwd=tmp_path)
@@ -184,7 +216,9 @@ def test_a_saved_vote_reads_columns_as_it_was_trained(invoke, loans, as_trained,
     arguments = ("--drop", "id", "--categorical", "branch", "--n-voters", 5, "--quiet")
     invoke("certify", "first.csv", *arguments, "--out", "first", cwd=tmp_path)
     model = tmp_path / "first" / "model.joblib"
-    _, fields = certify(invoke, tmp_path, model, "new.csv", "--target", "repaid", "--quiet")
+    arguments = ("--model", model, "--target", "repaid", "--quiet")
+    invoke("certify", "new.csv", *arguments, cwd=tmp_path)
+    fields = json.loads((tmp_path / "new-certificate" / "certificate.json").read_text())
     vote = joblib.load(model)
     expected = vote.certify(as_trained(second, vote), second["repaid"].to_numpy(dtype=str))
     assert fields["statistics_sha256"] == expected.statistics_sha256
@@ -251,7 +285,7 @@ def test_a_model_gets_the_columns_as_pandas_reads_them(invoke, tmp_path):
     new = read.iloc[200:]
     new.to_csv(tmp_path / "new.csv", index=False)
     errors = int(np.sum(model.predict(new.iloc[:, :3]) != new["outcome"]))
-    options = ("--model", "logit.joblib", "--bound", "heldout", "--quiet")
+    options = ("--model", "logit.joblib", "--quiet")
     invoke("certify", "new.csv", *options, cwd=tmp_path)
     folder = tmp_path / "new-certificate"
     fields = json.loads((folder / "certificate.json").read_text())

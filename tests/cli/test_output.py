@@ -1,7 +1,6 @@
 """Results appear whole or not at all, and plain where no terminal shows colours."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -61,7 +60,7 @@ def test_older_results_are_replaced_and_other_files_stay(invoke, numbers, tmp_pa
     invoke("certify", "numbers.csv", "--n-voters", 2, "--out", folder, "-q", cwd=tmp_path)
     after = contents(folder)
     assert after.pop("notes.txt") == b"older notes.txt"
-    assert set(after) == {"model.joblib", "certificate.json", "report.html"}
+    assert set(after) == {"model.joblib", "model.skops", "certificate.json", "report.html"}
     assert not any(text.startswith(b"older") for text in after.values())
     assert {path.name for path in tmp_path.iterdir()} == {"numbers.csv", "results"}
 
@@ -111,53 +110,25 @@ def test_no_escape_sequences_outside_a_terminal(certified, run, tmp_path):
     assert ESCAPE not in done.stdout + done.stderr
 
 
-def on_a_terminal(command, *arguments, cwd, **environment):
-    """What a command prints to a terminal."""
-    pty = pytest.importorskip("pty")
-    ours, theirs = pty.openpty()
-    kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
-    process = subprocess.Popen(
-        [*command, *map(str, arguments)],
-        cwd=cwd,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env={**kept, "TERM": "xterm-256color", "COLUMNS": "100", **environment},
-    )
-    os.close(theirs)
-    printed = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not piece:
-            break
-        printed += piece
-    os.close(ours)
-    assert process.wait(timeout=60) == 0
-    return printed.decode()
-
-
 # Colours in the foreground or the background, and not bold (1) or dim (2).
 COLOURS = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;\d]*m")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_a_terminal_has_colours_unless_it_is_told_not_to(command, certified, tmp_path):
-    assert COLOURS.search(on_a_terminal(command, "certify", "--help", cwd=tmp_path))
-    plain = on_a_terminal(command, "certify", "--help", cwd=tmp_path, NO_COLOR="1")
+def test_a_terminal_has_colours_unless_it_is_told_not_to(on_a_terminal, certified, tmp_path):
+    assert COLOURS.search(on_a_terminal("certify", "--help", cwd=tmp_path))
+    plain = on_a_terminal("certify", "--help", cwd=tmp_path, NO_COLOR="1")
     assert "Usage" in plain
     assert not COLOURS.search(plain)
-    shown = on_a_terminal(command, "verify", certified.certificate_path, cwd=tmp_path, NO_COLOR="1")
+    shown = on_a_terminal("verify", certified.certificate_path, cwd=tmp_path, NO_COLOR="1")
     assert "The arithmetic is right." in shown
     assert not COLOURS.search(shown)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_a_terminal_has_a_drawn_table_with_the_same_cells(command, invoke, tmp_path):
+def test_a_terminal_has_a_drawn_table_with_the_same_cells(on_a_terminal, invoke, tmp_path):
     arguments = ("bound", "--gibbs", 0.2, "--disagreement", 0.3, "-m", 1000)
-    drawn = on_a_terminal(command, *arguments, cwd=tmp_path)
+    drawn = on_a_terminal(*arguments, cwd=tmp_path)
     bare = re.sub(r"\x1b\[[;\d]*m", "", drawn)
     cells = [re.findall(r"[\w.]+", line) for line in bare.splitlines()]
     for name, value in json.loads(invoke(*arguments, "--json", cwd=tmp_path).stdout).items():

@@ -1,4 +1,4 @@
-"""The three files of a run: written where one asks, whole, and never taken for those of another."""
+"""The files of a run: written where one asks, whole, and never taken for those of another."""
 
 import errno
 import hashlib
@@ -17,7 +17,7 @@ import pytest
 import certivote.cli.certify
 from certivote.cli.output import check_folder, write_folder
 
-NAMES = ("model.joblib", "report.html", "certificate.json")
+NAMES = ("model.joblib", "model.skops", "report.html", "certificate.json")
 FEW = ("--n-voters", 2, "--quiet")
 
 
@@ -183,7 +183,7 @@ def test_a_certificate_has_the_digests_of_the_others(two_runs):
     for name in "ab":
         folder = two_runs / name
         fields = json.loads((folder / "certificate.json").read_text())
-        assert fields["files"] == {name: digest(folder / name) for name in NAMES[:2]}
+        assert fields["files"] == {name: digest(folder / name) for name in NAMES[:3]}
         page = (folder / "report.html").read_text(encoding="utf-8")
         assert fields["files"]["model.joblib"] not in page
 
@@ -193,7 +193,7 @@ def test_files_of_two_runs_are_refused(name, mixed, invoke):
     folder = mixed(name)
     done = invoke("predict", "a/model.joblib", "numbers.csv", "--quiet", cwd=folder, status=2)
     assert done.stdout == ""
-    wrong = "a/report.html" if name == "report.html" else "a/model.joblib"
+    wrong = "a/model.joblib" if name == "certificate.json" else f"a/{name}"
     assert f"{wrong} is not the file that was written with a/certificate.json" in done.stderr
     everything = ("--model", "a/model.joblib", "--data", "numbers.csv")
     done = invoke("verify", "a/certificate.json", *everything, cwd=folder, status=1)
@@ -203,7 +203,7 @@ def test_files_of_two_runs_are_refused(name, mixed, invoke):
     assert f"{wrong} is not the file that was written with a/certificate.json" in done.stderr
 
 
-@pytest.mark.parametrize("name", NAMES[:2])
+@pytest.mark.parametrize("name", NAMES[:3])
 def test_a_file_without_a_digest_is_not_checked_and_that_is_said(name, mixed, invoke):
     folder = mixed()
     path = folder / "a" / "certificate.json"
@@ -217,7 +217,7 @@ def test_a_file_without_a_digest_is_not_checked_and_that_is_said(name, mixed, in
         assert line in done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("out", ["numbers.csv", "a/model.joblib", "a/certificate.json", "link"])
+@pytest.mark.parametrize("out", ["numbers.csv", "link", *(f"a/{name}" for name in NAMES)])
 def test_predictions_replace_nothing_that_they_are_made_from(out, mixed, invoke):
     folder = mixed()
     (folder / "link").symlink_to("numbers.csv")
@@ -384,7 +384,7 @@ def certified_whole(folder):
     if not (folder / "certificate.json").exists():
         return False
     files = json.loads((folder / "certificate.json").read_text())["files"]
-    assert set(files) == {*NAMES[:2]}
+    assert set(files) == {*NAMES[:3]}
     return all((folder / name).exists() and digest(folder / name) == files[name] for name in files)
 
 
@@ -392,7 +392,7 @@ def certified_whole(folder):
 def test_a_kill_at_any_step_leaves_one_run_or_no_certificate(mixed, invoke):
     folder = mixed()
     steps = int(run_script(KILL, folder))
-    assert steps >= 6  # two go, three are moved, and the room is removed
+    assert steps >= 8  # three go, four are moved, and the room is removed
     claims, whole = set(), []
     old = {name: digest(folder / "a" / name) for name in NAMES}
     for step in range(steps + 1):
@@ -404,11 +404,9 @@ def test_a_kill_at_any_step_leaves_one_run_or_no_certificate(mixed, invoke):
             everything = ("--model", killed / "model.joblib", "--data", "numbers.csv")
             invoke("verify", killed / "certificate.json", *everything, cwd=folder)
         else:
-            assert set(found) <= {*NAMES[:2]}
-        # A page is never beside the model of another run.
-        if "report.html" in found:
-            both = [found[name] == old[name] for name in NAMES[:2]]
-            assert both[0] == both[1]
+            assert set(found) <= {*NAMES[:3]}
+        # Neither a page nor the same model in another form is beside the model of another run.
+        assert len({found[name] == old[name] for name in NAMES[:3] if name in found}) == 1
         invoke("predict", killed / "model.joblib", "numbers.csv", "--quiet", cwd=folder)
     assert whole[0]
     assert whole[-1]

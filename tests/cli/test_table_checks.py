@@ -200,7 +200,7 @@ def test_rows_in_the_order_of_dates_as_text(form, down, read):
     for seed in range(3):
         table = read(shuffled(frame, seed))
         assert found(table, "order in time") == []
-        assert table.checks["order in time"] == "The rows are not in the order of 'seen'."
+        assert table.checks["order in time"] == "The rows are not sorted by 'seen'."
 
 
 def test_rows_in_the_order_of_dates_by_type(read):
@@ -252,13 +252,13 @@ def test_what_is_no_order_in_time(name, values, read):
 
 def test_no_time_at_all(read):
     table = read(pd.DataFrame({"x": np.arange(50) * 0.5}))
-    assert table.checks["order in time"] == "No column of dates or times."
+    assert table.checks["order in time"] == "No column was read as dates or times."
 
 
 def test_a_panel_is_not_in_the_order_of_its_years(read):
     table = read(panel(nr=lambda men, years: men, year=lambda men, years: years))
     assert found(table, "order in time") == []
-    assert table.checks["order in time"] == "The rows are not in the order of 'year'."
+    assert table.checks["order in time"] == "The rows are not sorted by 'year'."
 
 
 def test_predictions_need_no_checks(read, tmp_path):

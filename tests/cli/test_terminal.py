@@ -92,7 +92,7 @@ def test_names_of_columns_cannot_steer_a_terminal(invoke, tmp_path):
     frame = frame.assign(**{ERASE: np.arange(60) % 2})
     frame.to_csv(tmp_path / "table.csv", index=False)
     arguments = ("certify", "table.csv", "--target", ERASE, "--n-voters", 2)
-    done = invoke(*arguments, cwd=tmp_path)
+    done = invoke(*arguments, "--explain", cwd=tmp_path)
     assert harmless(done.stdout + done.stderr)
     assert r"\x1b[2K\x1b[1A\x1b[2K" in done.stdout
     assert harmless(invoke(*arguments, "--json", cwd=tmp_path).stdout)
@@ -107,6 +107,9 @@ def test_a_name_of_several_lines_is_no_line_of_the_result(invoke, tmp_path):
     frame = pd.DataFrame({"a": rng.random(60), "b": rng.random(60), forged: np.arange(60) % 2})
     frame.to_parquet(tmp_path / "table.parquet")
     arguments = ("certify", "table.parquet", "--target", forged, "--n-voters", 2)
-    done = invoke(*arguments, cwd=tmp_path)
-    (line,) = (line for line in done.stdout.split("\n") if "0.0001" in line)
-    assert line.startswith("  target")
+    done = invoke(*arguments, "--explain", cwd=tmp_path)
+    lines = [line for line in done.stdout.split("\n") if "at most 0.0001" in line]
+    assert lines[0].startswith(r"  y\nWith 95% confidence")
+    assert lines[0].endswith("  target")
+    assert lines[1].startswith("  target        y")
+    assert len(lines) == 2

@@ -37,7 +37,7 @@ def test_the_trap_works(trapped, invoke, numbers):
         "certify", "numbers.csv", "--model", "model.joblib", "--quiet", cwd=folder, status=2
     )
     assert sprung.is_dir()  # the user named it
-    assert "not a classifier" in done.stderr
+    assert "has no predict: save a fitted classifier" in done.stderr
 
 
 def test_no_model_is_loaded_that_is_not_named(trapped, run, invoke, certified, numbers):

@@ -29,7 +29,8 @@ def progress_bar(
         from rich.progress import Progress as RichProgress
 
         columns, console = _columns(unit)
-        with RichProgress(*columns, console=console) as bar:
+        # What is done is not worth a line of a terminal, where the result has to fit.
+        with RichProgress(*columns, console=console, transient=console.is_terminal) as bar:
             task = bar.add_task(what, total=total)
             yield lambda steps=1: bar.advance(task, steps)
     else:

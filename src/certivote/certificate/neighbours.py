@@ -242,16 +242,9 @@ class Neighbours:
             return observed, baseline, f"On these examples it errs {more} the baseline."
         if p_value is None:
             return observed, baseline
-        verdict = (
-            "Better than the baseline: shown"
-            if self.better
-            else "Better than the baseline: not shown"
-        )
-        return (
-            observed,
-            baseline,
-            f"{verdict} by the sign test (p ≤ {format_up(p_value)}, a claim by itself).",
-        )
+        shown = "shown" if self.better else "not shown"
+        test = f"(sign test, p ≤ {format_up(p_value)}; a claim by itself)."
+        return observed, baseline, f"Better than the baseline: {shown} {test}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, and what follows from them, as plain Python objects."""

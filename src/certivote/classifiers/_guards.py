@@ -200,6 +200,6 @@ def difference(model: Any, X: Any, predicted: NDArray[Any]) -> list[str]:
         return []
     return [
         f"The vote of its members answers otherwise than the {name} itself on {other} of "
-        f"{len(own)} examples. The claim is about the vote: certify_model certifies the classifier "
-        "as it is."
+        f"{len(own)} examples. The claim is about the vote. For one about the classifier, certify "
+        "it as it is."
     ]

@@ -141,11 +141,10 @@ def certify(
         verbose=0 if quiet or as_json else 1,
     )
     columns = {"target": target, "drop": drop or [], "categorical": categorical or []}
-    given = _Given(model, members, baseline, positive)
+    given = _Given(model, members, delta, baseline, positive)
     result = _certify(learner, options.DATA if data is None else data, columns, given, out, as_json)
     if as_json:
-        del result["table"]
-        print_json(result)
+        print_json({name: result[name] for name in result if name not in ("table", "said")})
     else:
         print_result(result, quiet, explain)
 
@@ -156,6 +155,7 @@ class _Given:
 
     model: Path | None
     members: bool
+    delta: float
     baseline: str | None
     positive: str | None
 
@@ -191,38 +191,46 @@ def _certify(
 ) -> dict[str, Any]:
     """Learn a vote, or take the classifier that was given, certify it, and write the results.
 
-    What comes back is the claim, the certificate, the table, the files and the seconds by stage. A
-    finding is part of the certificate, and a warning too only if `warn`.
+    What comes back is the claim, the certificate, the table, the files, the seconds by stage and
+    what was said meanwhile. A finding is part of the certificate, and a warning too only if `warn`.
     """
     import joblib
 
     from .data import read_table
-    from .models import load_model, read_for
+    from .models import TRUST, load_model, read_for
 
     clock, quiet, model = Stopwatch(), not learner.verbose, given.model
+    said: list[str] = []
+
+    def tell(text: str) -> None:
+        if not quiet:
+            note(text)
+            said.append(f"note: {text}")
+
     saved: Any = None
     digest = None
     if model is None:
-        table = read_table(data, **columns, quiet=quiet)
+        table = read_table(data, **columns, quiet=True)
     else:
         digest = file_sha256(model) if model.is_file() else None
         saved = load_model(model, quiet)
+        said += [] if is_safe(model) else [f"note: {TRUST}"]
         if isinstance(saved, list | tuple) and not given.members:
             raise ValueError(f"{model} holds several classifiers: add --members for their vote.")
-        table = read_for(saved, data, **columns, positive=given.positive, quiet=quiet)
+        table = read_for(saved, data, **columns, positive=given.positive, quiet=True)
     folder = results_folder(
         out, table.name, "certificate", (MODEL, SAFE_MODEL, REPORT, CERTIFICATE)
     )
-    if not quiet and (folder / CERTIFICATE).exists():
-        note(f"the certificate in {folder} will be replaced.")
+    if (folder / CERTIFICATE).exists():
+        tell(f"the certificate in {folder} will be replaced.")
     clock.lap("reading")
     page: dict[str, Any] = {
-        "details": {"data": data, "model": MODEL},
+        "details": {"data": data, "model": MODEL, **({"from": str(model)} if model else {})},
         "table": table.reading or None,
     }
-    with _without_findings(table, warn) as found:
+    with _without_findings(table, warn, said) as found:
         if model is not None and not given.members:
-            vote, certificate = saved, _tested(saved, table, learner.delta, given)
+            vote, certificate = saved, _tested(saved, table, given)
             clock.lap("voting")
         else:
             vote = _fit(learner, saved, table)
@@ -237,7 +245,7 @@ def _certify(
         vote.certificate_ = certificate
     models: dict[str, Callable[[Path], object]] = {
         MODEL: partial(joblib.dump, vote),
-        SAFE_MODEL: partial(_write_safe, vote, table.X, quiet),
+        SAFE_MODEL: partial(_write_safe, vote, table.X, tell),
     }
     if model is not None and vote is saved:
         models[SAFE_MODEL if is_safe(model) else MODEL] = partial(_copy, model, digest)
@@ -247,6 +255,7 @@ def _certify(
         "certificate": certificate.to_dict(),
         "files": [str(path) for path in files],
         "table": table,
+        "said": said,
     }
     if table.test is not None and model is None:
         result["test_risk"] = 1.0 - vote.score(*table.test)
@@ -255,29 +264,39 @@ def _certify(
 
 
 @contextmanager
-def _without_findings(table: "Table", warn: bool) -> Iterator[list[str]]:
-    """Show the warnings of what happens inside; a finding, which is shown later, only if asked."""
+def _without_findings(table: "Table", warn: bool, said: list[str]) -> Iterator[list[str]]:
+    """Show the warnings of what happens inside; a finding, which is shown later, only if asked.
+
+    What is shown is added to what was said.
+    """
     findings: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             yield findings
         finally:
-            said = [str(warning.message) for warning in caught]
-    for text in dict.fromkeys([*said, *(table.findings if warn else ())]):
+            texts = [str(warning.message) for warning in caught]
+    for text in dict.fromkeys([*texts, *(table.findings if warn else ())]):
         if warn or text not in findings:
             show_warning(text)
+            said.append(f"warning: {text}")
 
 
-def _tested(model: Any, table: "Table", delta: float, given: _Given) -> "Certificate":
+def _tested(model: Any, table: "Table", given: _Given) -> "Certificate":
     """Certify a classifier as it is."""
     from ..classifiers import certify_model
-    from .models import probe
+    from .models import blame
 
-    probe(model, table)
-    return certify_model(
-        model, table.X, table.y, delta=delta, baseline=given.baseline, positive=given.positive
-    )
+    try:
+        return certify_model(
+            *(model, table.X, table.y),
+            delta=given.delta,
+            baseline=given.baseline,
+            positive=given.positive,
+        )
+    except Exception:
+        blame(model, table, given.positive)
+        raise
 
 
 def _fit(learner: "MajorityVoteClassifier", voters: Any, table: "Table") -> Any:
@@ -287,6 +306,11 @@ def _fit(learner: "MajorityVoteClassifier", voters: Any, table: "Table") -> Any:
     if voters is not None:
         learner.set_params(voters=frozen(voters))
     vote = learner.fit(table.X, table.y)
+    if voters is not None and len(vote.voters_) == 1:
+        raise ValueError(
+            f"{type(voters).__name__} is one classifier, with no members to take apart: leave "
+            "--members out, and it is certified as it is."
+        )
     # A model is saved without a taste for progress bars.
     vote.verbose = 0
     return vote
@@ -309,10 +333,10 @@ def _copy(model: Path, digest: str | None, path: Path) -> None:
         raise ValueError(f"{model} has changed since it was loaded: run this again.")
 
 
-def _write_safe(model: Any, X: Any, quiet: bool, path: Path) -> None:
+def _write_safe(model: Any, X: Any, tell: Callable[[str], None], path: Path) -> None:
     """Write a model so that it can be loaded without running code in it, where skops is installed.
 
-    Why there is none is said, unless all should be quiet.
+    Why there is none is told.
     """
     if find_spec("skops") is None:
         return
@@ -321,8 +345,7 @@ def _write_safe(model: Any, X: Any, quiet: bool, path: Path) -> None:
     try:
         dump_safe(model, path, X)
     except ValueError as error:
-        if not quiet:
-            note(f"there is no {path.name}: {error}")
+        tell(f"there is no {path.name}: {error}")
 
 
 def _write(

@@ -25,7 +25,20 @@ _MANY, _FEW_ROWS = 50, 20
 _IDENTIFIERS = {"id", "ids", "identifier", "identifiant", "uid", "uuid", "guid", "nr", "subjid"}
 _WHOSE = {"account", "applicant", "client", "customer", "donor", "driver", "employee", "household"}
 _WHOSE |= {"individual", "member", "participant", "patient", "person", "player", "pupil"}
-_WHOSE |= {"respondent", "student", "subject", "user", "worker"}
+_WHOSE |= {"respondent", "student", "subject", "user", "worker", "animal", "case", "device"}
+_WHOSE |= {
+    "encounter",
+    "family",
+    "mrn",
+    "nhs",
+    "record",
+    "speaker",
+    "ssn",
+    "stay",
+    "username",
+    "vin",
+}
+_WHOSE |= {"email", "phone", "p", "pt", "r"}  # and so pid, ptid, rid
 _NUMBERED = {"code", "hash", "key", "name", "nbr", "no", "num", "number", "ref"}
 _TIMES = {"date", "datetime", "day", "epoch", "month", "period", "quarter", "time", "timestamp"}
 _TIMES |= {"ts", "week", "year", "yr"}
@@ -33,6 +46,9 @@ _LIKE_A_DATE = re.compile(
     r"\s*(\d{4}-\d{1,2}\b|\d{1,4}[-/. ]+(\d{1,2}|[A-Za-z]{3,9})[-/. ,]+\d{1,4}\b|\d{1,2}:\d{2}\b"
     r"|[A-Za-z]{3,9} \d{1,2},? \d{4})"
 )
+# What pandas does not guess: twelve hours a day, years of two digits, times alone.
+_OTHER_DATES = {"%m/%d/%Y %I:%M:%S %p", "%m/%d/%Y %I:%M %p", "%d/%m/%Y %I:%M:%S %p"}
+_OTHER_DATES |= {"%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d-%b-%y", "%H:%M:%S", "%H:%M"}
 _ISO = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}.*)?)?")
 
 
@@ -58,9 +74,13 @@ def names_a_person(name: str) -> bool:
     ``customer_age`` ends in something else, and is none.
     """
     words = _words(name)
-    if len(words) > 1 and words[-1] in _IDENTIFIERS | _NUMBERED:
+    while len(words) > 1 and (words[-1] in _IDENTIFIERS | _NUMBERED or words[-1].isdigit()):
         words.pop()
-    return bool(words) and words[-1].removesuffix("id") in _WHOSE
+    if not words:
+        return False
+    last = words[-1].removesuffix("id") if len(words[-1]) > 2 else words[-1]
+    # A single letter stands for a person only before id.
+    return last.removesuffix("s") in _WHOSE and (len(last) > 1 or last != words[-1])
 
 
 def names_a_time(name: str) -> bool:
@@ -159,6 +179,7 @@ class Values:
                 warnings.simplefilter("ignore")
                 guesses = (guess_datetime_format(self.texts[0], dayfirst=d) for d in (True, False))
                 forms = {form for form in guesses if form is not None}
+            forms |= _OTHER_DATES
         found = []
         for form in sorted(forms):
             for texts in (self.texts[:100], self.texts):

@@ -3,7 +3,7 @@
 import difflib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -118,8 +118,9 @@ def read_table(
         provenance["target"] = target
     left = [name for name in file.names if name not in drop and name != target]
     if features is not None:
-        for name in features:
-            _require("the model", name, left, path)
+        _require_all(
+            features, left, path, {target: "is the target", **dict.fromkeys(drop, "is dropped")}
+        )
         left = list(features)
     if not left:
         raise ValueError(f"{path} has no column but the target {target!r}: nothing to learn from.")
@@ -208,6 +209,26 @@ def _require(who: str, name: str, names: Sequence[str], path: Path) -> None:
         else f"it has {', '.join(names[:8])}" + (", …" if len(names) > 8 else ".")
     )
     raise ValueError(f"{who} asks for a column {name!r}, which {path} does not have: {hint}")
+
+
+def _require_all(
+    features: Sequence[str], names: Sequence[str], path: Path, otherwise: Mapping[str | None, str]
+) -> None:
+    """Refuse a table that lacks columns of a model, or has them for something else."""
+    for name in features:
+        if name in otherwise:
+            raise ValueError(
+                f"the model asks for the column {name!r}, which {otherwise[name]} here."
+            )
+    lacking = [name for name in features if name not in names]
+    if len(lacking) > 1:
+        listed = ", ".join(map(repr, lacking[:8])) + (", …" if len(lacking) > 8 else "")
+        raise ValueError(
+            f"the model asks for {len(lacking)} columns that {path} does not have: {listed}. Is "
+            "this the table that it is for?"
+        )
+    for name in lacking:
+        _require("the model", name, names, path)
 
 
 def _find_target(

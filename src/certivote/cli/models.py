@@ -14,6 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils import get_tags
 
 from .._version import __version__
 from ..classifiers import CertifiedVote
@@ -22,20 +23,21 @@ from .data import Table, read_table
 from .output import is_safe, note
 
 __all__ = [
+    "TRUST",
+    "answers",
+    "blame",
     "check_prior",
     "frozen",
     "is_vote",
     "load_model",
     "make_voters",
-    "probe",
     "read_for",
 ]
 
-TRUST = "loading a .joblib file runs code that is in it: load only files that you trust."
+# One line of a terminal, as a note.
+TRUST = "loading a .joblib file runs code that is in it: load only what you trust."
 _COLUMNS, _CATEGORIES = "columns", "categories"
 _KINDS = ("trees", "forest", "extra-trees", "stumps")
-# So many rows tell whether a model takes a table.
-_FIRST = 100
 # A category beyond these, by frequency on part A, counts as "another one".
 _MOST_CATEGORIES = 50
 
@@ -110,15 +112,26 @@ def load_model(path: Path, quiet: bool) -> Any:
     return model
 
 
-def probe(model: Any, table: Table) -> None:
-    """Refuse a model that fails on the first rows, in words that say that it is the model's."""
+def answers(model: Any, table: Table) -> Any:
+    """Return what a model predicts; where it raises, in words that say that it is the model."""
     try:
-        model.predict(table.X[:_FIRST])
-    except Exception as error:
+        return model.predict(table.X)
+    except Exception as error:  # whatever a model of other people raises
+        text = str(error).strip()
+        stop = "" if text.endswith((".", "?", "!")) else "."
         raise ValueError(
-            f"the model cannot predict the rows of {table.name}: {type(error).__name__}: {error} "
-            "It may want other columns, or other values: is this the table that it is for?"
+            f"the model cannot predict the rows of {table.name}: {type(error).__name__}: "
+            f"{text}{stop} It may want other columns, or other values: is this the table that it "
+            "is for?"
         ) from error
+
+
+def blame(model: Any, table: Table, positive: str | None) -> None:
+    """Say, after an error, if it is the model: it raises, or answers labels of another kind."""
+    predicted = np.asarray(answers(model, table))
+    unknown = positive is None and not hasattr(model, "classes_")
+    if unknown and predicted.ndim == 1 and predicted.dtype.kind in "biuU":
+        _check_classes(np.unique(predicted), table)
 
 
 def _unpickled(path: Path, quiet: bool) -> Any:
@@ -137,8 +150,13 @@ def _unpickled(path: Path, quiet: bool) -> Any:
                 "cannot load it: run certify again with this version, or install "
                 f"certivote=={writer} to use it."
             ) from error
+        hint = ""
+        if isinstance(error, ModuleNotFoundError):
+            hint = (
+                ". Install what it is made with, or name the folder of that module in PYTHONPATH."
+            )
         raise ValueError(
-            f"{path} is not a model that joblib can load: {type(error).__name__}: {error}"
+            f"{path} is not a model that joblib can load: {type(error).__name__}: {error}{hint}"
         ) from error
 
 
@@ -162,7 +180,9 @@ def read_for(
 ) -> Table:
     """Read data as a model takes it: its columns, of its types, and labels that it knows.
 
-    Where one label is called positive the others may be written as they like.
+    A model that knows the number of its columns, but no names, takes an array; one of texts their
+    column; one that knows neither takes all columns by their names. Where one label is called
+    positive the others may be written as they like.
     """
     features, categories = _feature_names(model), _category_names(model)
     table = read_table(
@@ -176,18 +196,32 @@ def read_for(
         labelled=labelled,
         quiet=quiet,
     )
-    if labelled and positive is None:
-        _check_classes(model, table)
+    if labelled and positive is None and hasattr(_first(model), "classes_"):
+        _check_classes(np.asarray(_first(model).classes_), table)
     if features is None:
+        texts = _takes_texts(_first(model))
+        wanted = 1 if texts else getattr(_first(model), "n_features_in_", None)
         n_columns = table.X.shape[1]
-        wanted = getattr(_first(model), "n_features_in_", n_columns)
-        if wanted != n_columns:
+        if wanted not in (None, n_columns):
+            what = "one column of text" if texts else f"{wanted} columns"
             raise ValueError(
-                f"the model takes {wanted} columns, but {table.name} has {n_columns} besides the "
-                "target: name what to leave out with --drop."
+                f"the model takes {what}, but {table.name} has {n_columns} besides the target: "
+                "name what to leave out with --drop."
             )
-        table.X = table.X.to_numpy()
+        if wanted is not None:
+            table.X = table.X.iloc[:, 0] if texts else table.X.to_numpy()
     return table
+
+
+def _takes_texts(model: Any) -> bool:
+    """Tell whether a model begins with what takes a text of each example, and no row of a table."""
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    first = model.steps[0][1] if isinstance(model, Pipeline) else model
+    if not isinstance(first, BaseEstimator):
+        return False
+    takes = get_tags(first).input_tags
+    return bool(takes.string and not takes.two_d_array)
 
 
 def _feature_names(model: Any) -> list[str] | None:
@@ -207,11 +241,8 @@ def _category_names(model: Any) -> list[str] | None:
     return None
 
 
-def _check_classes(model: Any, table: Table) -> None:
+def _check_classes(known: NDArray[Any], table: Table) -> None:
     """Refuse labels of which the model knows none."""
-    if not hasattr(_first(model), "classes_"):
-        return
-    known = np.asarray(_first(model).classes_)
     labels = np.unique(table.y)
     one_kind = (known.dtype.kind in "biuf") == (labels.dtype.kind in "biuf")
     if not one_kind or not np.isin(labels, known).any():

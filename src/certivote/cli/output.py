@@ -64,12 +64,15 @@ def wrapped(text: str) -> str:
 
     console = Console(highlight=False, emoji=False)
     text = printable(text)
-    if not console.is_terminal:
-        return text
+    return _filled(text, console.width) if console.is_terminal else text
+
+
+def _filled(text: str, width: int) -> str:
+    """Return a line as several of a width, broken between words, under its own indent."""
     indent = len(text) - len(text.lstrip(" -"))
     return textwrap.fill(
         text,
-        console.width,
+        width,
         subsequent_indent=" " * indent,
         break_long_words=False,
         break_on_hyphens=False,
@@ -78,17 +81,25 @@ def wrapped(text: str) -> str:
 
 def note(text: str) -> None:
     """Say something on standard error that is neither the result nor a warning."""
-    print(f"note: {printable(text)}", file=sys.stderr)
+    _say_aside(f"note: {printable(text)}")
+
+
+def _say_aside(text: str) -> None:
+    """Print lines on standard error; on a terminal wrapped between words."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        text = "\n".join(_filled(line, width) for line in text.split("\n"))
+    print(text, file=sys.stderr)
 
 
 def fail(message: str) -> None:
     """Say on standard error what went wrong."""
-    print(f"error: {printable(message)}", file=sys.stderr)
+    _say_aside(f"error: {printable(message)}")
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Say a warning on standard error: what `warnings.showwarning` does here."""
-    print(f"warning: {printable_lines(str(message))}", file=sys.stderr)
+    _say_aside(f"warning: {printable_lines(str(message))}")
 
 
 def print_json(value: Any) -> None:

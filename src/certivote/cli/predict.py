@@ -13,6 +13,7 @@ from .output import CERTIFICATE, MODEL, REPORT, SAFE_MODEL, check_belongs, note
 
 if TYPE_CHECKING:
     from ..certificate import Certificate
+    from .data import Table
 
 __all__ = ["predict"]
 
@@ -71,14 +72,14 @@ def _predictions(path: Path, data: str, drop: list[str], shares: bool, quiet: bo
     if certificate is not None and not hasattr(model, "feature_names_in_"):
         drop = _left_out(certificate, data, drop)
     table = read_for(model, data, drop=drop, labelled=False, quiet=quiet)
-    added = _predict(model, path, table.X, shares)
+    added = _predict(model, path, table, shares)
     taken = [name for name in table.others.columns if name in added]
     if taken and not quiet:
         note(f"{', '.join(map(repr, taken))} of the table: called {taken[0] + _OF_TABLE!r} here.")
     return _free_names(table.others, [*added]).assign(**added)
 
 
-def _predict(model: Any, path: Path, X: Any, shares: bool) -> dict[str, Any]:
+def _predict(model: Any, path: Path, table: "Table", shares: bool) -> dict[str, Any]:
     """Return the predictions of a model, and what it says of how sure they are.
 
     That is the share of the vote that the predicted class has, for a vote; for another classifier
@@ -87,9 +88,9 @@ def _predict(model: Any, path: Path, X: Any, shares: bool) -> dict[str, Any]:
     import numpy as np
     import pandas as pd
 
-    from .models import is_vote
+    from .models import answers, is_vote
 
-    labels = np.asarray(model.predict(X))
+    X, labels = table.X, np.asarray(answers(model, table))
     if labels.size != len(X):
         raise ValueError(
             f"{path} must predict a label for each row, got shape {labels.shape} for {len(X)} rows."
@@ -139,7 +140,8 @@ def _check_out(out: Path | None, model: Path, data: str) -> None:
         return
     if out.is_dir():
         raise ValueError(f"{out} is a folder: name a file with --out.")
-    for path in (model, Path(data), *(model.with_name(name) for name in (CERTIFICATE, REPORT))):
+    beside = (model.with_name(name) for name in (MODEL, SAFE_MODEL, CERTIFICATE, REPORT))
+    for path in (model, Path(data), *beside):
         if path.exists() and out.samefile(path):
             raise ValueError(f"{out} is {path}, which would be lost: name another file with --out.")
 

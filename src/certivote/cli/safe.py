@@ -168,7 +168,7 @@ def _attempt(what: str, work: Callable[[], Any]) -> Any:
 def _stable(data: bytes) -> bytes:
     """Return the file without dates, and with its objects numbered as they come.
 
-    skops calls them by where they were in the memory.
+    skops calls them by where they were in the memory, and writes what lay between.
     """
     numbers: dict[str, str] = {}
 
@@ -183,7 +183,26 @@ def _stable(data: bytes) -> bytes:
         for name in old.namelist():
             stem, dot, suffix = name.rpartition(".")
             if stem in numbers:
-                new.writestr(_entry(numbers[stem] + dot + suffix), old.read(name), compresslevel=1)
+                content = old.read(name)
+                if suffix == "npy":
+                    content = _without_gaps(content)
+                new.writestr(_entry(numbers[stem] + dot + suffix), content, compresslevel=1)
+    return written.getvalue()
+
+
+def _without_gaps(data: bytes) -> bytes:
+    """Return an array in a file with zeros between its fields: the nodes of a tree have gaps.
+
+    There is whatever was in the memory.
+    """
+    array = np.load(io.BytesIO(data), allow_pickle=False)
+    if array.dtype.names is None:
+        return data
+    clean = np.zeros(array.shape, array.dtype)
+    for name in array.dtype.names:
+        clean[name] = array[name]
+    written = io.BytesIO()
+    np.save(written, clean, allow_pickle=False)
     return written.getvalue()
 
 

@@ -1,7 +1,8 @@
 """What `certivote certify` says on a terminal: little, and the claim with its neighbours last."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,13 @@ __all__ = ["print_result"]
 
 # The claim must not scroll off a terminal of 24 lines.
 _LINES = 20
+# So many of them are for what was found, whatever else there is.
+_LEAST = 3
 # So many classes are named with how many examples there are of each.
 _FEW_CLASSES = 4
 _KINDS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
+_FOUND = "Found, and throws doubt on the claim:"
+_ALL = "--explain, or the page"
 
 
 def print_result(result: dict[str, Any], quiet: bool, explain: bool) -> None:
@@ -26,7 +31,7 @@ def print_result(result: dict[str, Any], quiet: bool, explain: bool) -> None:
 
     certificate = Certificate.from_dict(result["certificate"])
     beside = () if certificate.neighbours is None else certificate.neighbours.sentences
-    found = [f"Found, and throws doubt on the claim: {text}" for text in certificate.findings]
+    found = [f"{_FOUND} {text}" for text in certificate.findings]
     if quiet:
         for text in found:
             say(text, style="bold red")
@@ -41,36 +46,39 @@ def print_result(result: dict[str, Any], quiet: bool, explain: bool) -> None:
     if explain:
         before += [*_columns(table), "", *_explained(certificate), ""]
     else:
-        room = _LINES - sum(map(_height, [*before, *after, result["statement"], *beside]))
-        found, notes = _that_fit(found, notes, room)
+        others = [*result["said"], *before, *after, result["statement"], *beside]
+        room = _LINES - _height(others)
+        if _height(found) > room:
+            found = _heads(certificate.findings, room)
+        notes = _that_fit(notes, room - _height(found), f"And {{}} remarks on columns: {_ALL}.")
     for text in (*before, *notes, *after):
         say(text)
     for text in found:
         say(text, style="bold red")
     say(result["statement"], style="bold")
     for text in beside:
-        say(text)
+        say(text, style="bold red" if text.startswith("On these examples it errs") else "")
 
 
-def _height(text: str) -> int:
-    return len(wrapped(text).split("\n"))
+def _height(texts: Iterable[str]) -> int:
+    return sum(wrapped(text).count("\n") + 1 for text in texts)
 
 
-def _that_fit(found: list[str], notes: list[str], room: int) -> tuple[list[str], list[str]]:
-    """Return what was found, and what is to be noted, as far as there is room for it."""
-    kept: tuple[list[str], list[str]] = ([], [])
-    for texts, into in zip((found, notes), kept, strict=True):
-        for index, text in enumerate(texts):
-            rest = f"And {len(texts) - index} more: add --explain, or see the page."
-            last = index == len(texts) - 1
-            # The first finding is shown whatever the room.
-            if _height(text) + (not last) > room and (into or texts is notes):
-                into.append(rest)
-                room -= 1
-                break
-            into.append(text)
-            room -= _height(text)
-    return kept
+def _heads(findings: Sequence[str], room: int) -> list[str]:
+    """Return the first sentences of what was found, as many as there is room for."""
+    title = f"{_FOUND[:-1]} (in full: {_ALL}):"
+    heads = [f"- {re.split(r'(?<=[.]) ', text)[0]}" for text in findings]
+    return [title, *_that_fit(heads, max(room - _height([title]), _LEAST), "- And {} more.")]
+
+
+def _that_fit(texts: list[str], room: int, rest: str) -> list[str]:
+    """Return as many lines as there is room for, and how many are left."""
+    if _height(texts) <= room:
+        return texts
+    kept = list(texts)
+    while kept and _height(kept) >= room:
+        kept.pop()
+    return [*kept, rest.format(len(texts) - len(kept))][: max(room, 0)]
 
 
 def _reading(table: "Table") -> Iterable[str]:
@@ -85,38 +93,39 @@ def _reading(table: "Table") -> Iterable[str]:
     if kinds["dropped"]:
         words.append(f"{kinds['dropped']} dropped")
     classes = table.reading["classes"]
-    named = ", ".join(f"{name} {count}" for name, count in classes.items())
+    named = ", ".join(f"{name} ({count})" for name, count in classes.items())
     if len(classes) > _FEW_CLASSES:
         named = f"{len(classes)} classes"
-    yield f"Read {table.reading['rows']} rows of {table.name}: {', '.join(words)}; {named}."
+    data = table.provenance["data"]
+    yield f"Read {table.reading['rows']} rows of {data}: {', '.join(words)}; {named}."
 
 
 def _sample(certificate: "Certificate") -> Iterable[str]:
     """Say who was trained and certified on how many examples, by which bound."""
-    from ..certificate.provenance import MODEL, SPLIT
+    from ..certificate.provenance import MODEL, NEW_DATA, SPLIT
 
     m, provenance = certificate.n_samples, certificate.provenance
-    origin = provenance.get("voters_from")
+    origin, n = provenance.get("voters_from"), certificate.n_voters
     by = certificate.bound_object.winner(certificate.evidence)
-    name = certificate.bound if by is None else f"{certificate.bound}, where {by.name} wins"
+    name = certificate.bound if by is None else f"{certificate.bound} ({by.name})"
     if origin == SPLIT:
         trained = provenance["voter_samples"]
-        yield (
-            f"{certificate.n_voters} voters, trained on {trained} rows and certified on {m} others "
-            f"by {name}."
-        )
+        yield f"Trained {n} voters on {trained} rows, certified on {m} others by {name}."
     elif origin == MODEL:
         yield f"The classifier, as it is, certified on {m} rows by {name}."
+    elif origin == NEW_DATA:
+        yield f"The vote of {n} voters, as it is, certified on {m} rows by {name}."
     else:
-        yield f"{certificate.n_voters} voters, certified on {m} rows by {name}."
+        yield f"{n} voters, as they are, weighted and certified on {m} rows by {name}."
 
 
 def _files(paths: list[str]) -> Iterable[str]:
     """Say what was written, and how it is checked."""
     folder = Path(paths[0]).parent
     (path,) = (name for name in paths if name.endswith(CERTIFICATE))
-    yield f"Written to {folder}: {', '.join(Path(name).name for name in paths)}"
-    yield f"Anyone can check its arithmetic: certivote verify {path}"
+    names = [Path(name).name for name in reversed(paths)]
+    yield f"Written to {folder}: {', '.join(names)}."
+    yield f"Check its arithmetic: certivote verify {path}"
 
 
 def _columns(table: "Table") -> Iterable[str]:

@@ -17,10 +17,10 @@ from .columns import (
     rows_per_number,
 )
 
-__all__ = ["IDENTIFIERS", "ORDER", "check_identifiers", "check_order"]
+__all__ = ["IDENTIFIERS", "ORDER", "TOPICS", "check_identifiers", "check_order"]
 
 # Topics of a certificate's checks.
-IDENTIFIERS, ORDER = "identifiers", "order in time"
+IDENTIFIERS, ORDER = TOPICS = ("identifiers", "order in time")
 # An identifier has more values than a category of a few, and one that is known by its even numbers
 # alone has more than the hours of a day or the weeks of a year.
 _FEW, _MANY = 10, 60
@@ -50,8 +50,8 @@ def check_identifiers(columns: Columns, names: Sequence[str]) -> tuple[list[str]
             found.append(
                 f"{_called(name)} looks like an identifier and repeats: {counts.sum()} rows of "
                 f"{len(counts)} values. If rows of one {called} belong together, the examples are "
-                "not independent and the certificate is not valid: keep one row of each, or "
-                "certify a model on rows of others than those that it was trained on."
+                "not independent and the certificate is not valid: certify a model on one row of "
+                "each, of others than those that it was trained on."
             )
         elif names_an_identifier(name) and len(counts) > _FEW:
             cleared.append(f"{len(counts)} values of {name!r} in {counts.sum()} rows")
@@ -119,8 +119,8 @@ def check_order(columns: Columns, names: Sequence[str]) -> tuple[list[str], str]
             "certify the model on later ones with --model."
         ], ""
     if not looked:
-        return [], "No column of dates or times."
-    return [], f"The rows are not in the order of {_listed(looked)}."
+        return [], "No column was read as dates or times."
+    return [], f"The rows are not sorted by {_listed(looked)}."
 
 
 def _times(columns: Columns, name: str) -> list[NDArray[Any]]:

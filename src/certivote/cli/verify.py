@@ -83,6 +83,7 @@ def _verify(path: Path, model: Path | None, data: str | None, quiet: bool) -> di
     from ..certificate import Certificate, CertificateError, CertificateFormatError
 
     checked: list[str] = []
+    found: list[str] = []
     not_checked = list(_WITHOUT_DATA)
     own_model = path.with_name(MODEL) if model is None else model
     try:
@@ -91,7 +92,7 @@ def _verify(path: Path, model: Path | None, data: str | None, quiet: bool) -> di
         checked.append("the arithmetic: KL from the weights, the bound from the evidence")
         unbound = check_belongs(certificate, path, own_model)
         if model is not None and data is not None:
-            more, not_checked = _verify_votes(certificate, model, data, quiet)
+            more, not_checked, found = _verify_votes(certificate, model, data, quiet)
             checked += more
         for name in unbound:
             not_checked.append(f"that {name} was written with it: there is no digest")
@@ -110,20 +111,22 @@ def _verify(path: Path, model: Path | None, data: str | None, quiet: bool) -> di
         "not_checked": not_checked,
         "verdict": _ARITHMETIC if model is None else _EVERYTHING,
         "statement": claim_of(certificate),
-        "findings": list(certificate.findings),
+        "findings": list(dict.fromkeys([*certificate.findings, *found])),
         "assumptions": list(certificate.assumptions),
     }
 
 
 def _verify_votes(
     certificate: "Certificate", model: Path, data: str, quiet: bool
-) -> tuple[list[str], list[str]]:
-    """Count the votes again, and return what was checked and what was not."""
+) -> tuple[list[str], list[str], list[str]]:
+    """Count the votes again, and return what was checked, what was not, and what was found."""
     from ..certificate import CertificateError
+    from ..certificate.neighbours import GIVEN
     from ..certificate.provenance import column_names
     from ..classifiers import verify_model
     from .data import builtin_names
-    from .models import load_model, read_for
+    from .models import blame, load_model, read_for
+    from .table_checks import TOPICS
 
     vote = load_model(model, quiet)
     if isinstance(vote, list | tuple):
@@ -142,18 +145,21 @@ def _verify_votes(
     same = provenance.get("data_sha256") == table.provenance.get("data_sha256")
     try:
         verify_model(vote, table.X, table.y, certificate)
-        if same and certificate.made:  # older ones did not look at the table
-            certificate.verify_checks(
-                table.checks, table.findings, ("identifiers", "order in time")
-            )
+        if same and certificate.made:  # of older ones, which did not look, it is said only
+            certificate.verify_checks(table.checks, table.findings, TOPICS)
     except CertificateError as error:
         if same:
             raise
         raise CertificateError(
             f"{error} {data} is another file than the one that was certified, {_name(provenance)}."
         ) from error
+    except Exception:
+        blame(vote, table, positive)
+        raise
     checked, not_checked = _origins(provenance)
-    return checked, not_checked + _differences(provenance, table.provenance)
+    if certificate.neighbours is not None and certificate.neighbours.baseline_from == GIVEN:
+        not_checked.append("that the class of the baseline was named before looking")
+    return checked, not_checked + _differences(provenance, table.provenance), table.findings
 
 
 def _origins(provenance: Mapping[str, Any]) -> tuple[list[str], list[str]]:
