@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import beta, binom
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
@@ -458,6 +459,11 @@ def test_a_finding_of_the_table_cannot_be_left_out(certified_model, invoke, tmp_
 def test_another_model_or_file_does_not_hold_up(certified_model, invoke, tmp_path):
     joblib.dump(fitted("calibrated")[0], tmp_path / "other.joblib")
     done = verified(invoke, certified_model, tmp_path, model="other.joblib")
+    assert "classifier is claimed to be 'RandomForestClassifier', but is 'Calib" in done.stderr
+    old = OLD.iloc[::2]
+    forest = clone(fitted("forest")[0]).fit(old[NUMBERS], old["repaid"])
+    joblib.dump(forest, tmp_path / "forest.joblib")
+    done = verified(invoke, certified_model, tmp_path, model="forest.joblib")
     assert "the votes and labels are not those that were certified" in done.stderr
     vote = MajorityVoteClassifier(n_voters=3, random_state=0).fit(OLD[NUMBERS], OLD["repaid"])
     joblib.dump(vote, tmp_path / "vote.joblib")

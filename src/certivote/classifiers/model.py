@@ -148,7 +148,12 @@ def verify_model(model: Any, X: Any, y: ArrayLike, certificate: Certificate) -> 
             "certify_model, of another kind of model."
         )
     X = X.tocsr() if sparse.issparse(X) else X
-    predicted, labels = _counted(model, X, y, positive)
+    try:
+        predicted, labels = _counted(model, X, y, positive)
+    except ValueError as error:
+        if positive is None:
+            raise
+        raise CertificateError(f"positive is claimed to be {positive!r}. {error}") from error
     look = _examine(model, X, labels, predicted)
     if claimed.provenance.get("classifier") != _name(model):
         raise CertificateError(

@@ -80,7 +80,7 @@ def names_a_person(name: str) -> bool:
         return False
     last = words[-1].removesuffix("id") if len(words[-1]) > 2 else words[-1]
     # A single letter stands for a person only before id.
-    return last.removesuffix("s") in _WHOSE and (len(last) > 1 or last != words[-1])
+    return last in _WHOSE and (len(last) > 1 or last != words[-1])
 
 
 def names_a_time(name: str) -> bool:
