@@ -182,6 +182,8 @@ class Certificate:
             vote = "this classifier"
         subject = subject_of(self.provenance)
         example = f"a new example of {subject}" if subject else "a new example"
+        if "grouped_by" in self.provenance:
+            example = f"a random row of a new {self.provenance['grouped_by']!r}"
         return (
             f"With {format_confidence(self.delta)} confidence, {vote} errs on {example} with "
             f"probability at most {format_up(self.risk_bound)}."

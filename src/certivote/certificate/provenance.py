@@ -100,6 +100,8 @@ _KEYS: dict[str, Callable[[str, object], Any]] = {
     "voters_from": _choice(SPLIT, FROZEN, NEW_DATA, MODEL),
     "positive": _text,
     "classifier": _text,
+    "grouped_by": _text,
+    "split_by_time": _text,
     "voter_samples": check_count,
     "seed": _seed,
     "certify_size": _size,
@@ -182,6 +184,15 @@ _FILE = (
     "Whether a column holds numbers or categories was read off the whole file, and would be the "
     "same in any other such file."
 )
+_GROUPS = (
+    "The groups of {name} were drawn independently of each other, like those to come, and none of "
+    "those that certify was among those that train. Of each one row was drawn at random, with the "
+    "recorded seed: the claim is about a row drawn so from a new group."
+)
+_LATER = (
+    "The latest rows by {name} certify: the claim holds for rows after them only if these could "
+    "have come in any order with them."
+)
 _SUBJECT = (
     "All certification examples are of {subject}, and so are the examples to come that the claim "
     "is about. Of which ones it would be was decided without looking at the sample."
@@ -236,6 +247,14 @@ def assumptions_of(
         texts.append(_FROZEN_PARTS)
     if "data_sha256" in provenance:
         texts.append(_FILE)
+    if "grouped_by" in provenance:
+        texts = [
+            _GROUPS.format(name=repr(provenance["grouped_by"])) if text == _DRAWN else text
+            for text in texts
+            if text != _EXAMPLES
+        ]
+    if "split_by_time" in provenance:
+        texts.append(_LATER.format(name=repr(provenance["split_by_time"])))
     texts += kind.assumptions(provenance)
     if subject:
         texts.append(_SUBJECT.format(subject=subject))
@@ -252,8 +271,11 @@ def main_assumptions(provenance: Mapping[str, Any]) -> tuple[tuple[str, tuple[st
     fixed = kind_of(provenance).voters_assumption
     if provenance.get("voters_from") == MODEL:
         fixed = _CLASSIFIER
+    drawn = _DRAWN
+    if "grouped_by" in provenance:
+        drawn = _GROUPS.format(name=repr(provenance["grouped_by"]))
     return (
-        (_DRAWN, _ON_DRAWS),
+        (drawn, _ON_DRAWS),
         (fixed, _ON_VOTERS),
         (_choice_of_one(provenance), ()),
     )
@@ -292,12 +314,20 @@ def check_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
     origin = checked.get("voters_from")
     known = set(_KEYS)
     if origin in (NEW_DATA, MODEL):
-        known = {"voters_from", "positive", *DATA_KEYS}
+        known = {"voters_from", "positive", "grouped_by", *DATA_KEYS}
+        known |= {"seed"} if "grouped_by" in checked else set()
         known |= {"classifier"} if origin == MODEL else set()
     elif origin == SPLIT:
         known -= {"positive", "classifier"}
     else:
-        known -= {"positive", "classifier", *_OF_A_SPLIT, *(_OF_A_FIT if origin != FROZEN else ())}
+        known -= {
+            "positive",
+            "classifier",
+            "split_by_time",
+            *_OF_A_SPLIT,
+            *(_OF_A_FIT if origin != FROZEN else ()),
+        }
+        known |= {"seed"} if origin == FROZEN and "grouped_by" in checked else set()
         if checked.get("prior") == PRIOR_LEARNED:
             known.remove("prior")
     misplaced = sorted(set(checked) - known - set(own))

@@ -1,17 +1,63 @@
 """How the data is cut: which rows train the voters, and which certify."""
 
 import math
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 
 from .._utils.validation import refuse_mask
+from ..labels import check_aligned, check_labels
 
-__all__ = ["as_table", "plain_number", "seed_of", "split"]
+__all__ = ["Rows", "as_table", "drawn", "drawn_again", "plain_number", "seed_of", "split"]
+
+
+class Rows:
+    """Which rows belong together, and when they came, where this is known.
+
+    `groups` are the numbers of their groups, and `time` what orders them; `said` is what a
+    provenance says of it.
+    """
+
+    def __init__(self, m: int, groups: Any = None, time: Any = None) -> None:
+        if groups is not None and time is not None:
+            raise ValueError("groups and time must not be given together: split by one of them.")
+        self.m = m
+        self.said: dict[str, Any] = {}
+        self.groups = self.time = None
+        if groups is not None:
+            labels = self._column("groups", groups)
+            _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+            # In the order of their first rows, whatever they are called.
+            self.groups = np.argsort(np.argsort(first))[codes.reshape(-1)]
+            self.said["grouped_by"] = str(getattr(groups, "name", None) or "group")
+        if time is not None:
+            self.time = self._column("time", time)
+            if self.time.dtype.kind not in "iufM":
+                raise ValueError(f"time must be numbers or dates, got {self.time.dtype}.")
+            self.said["split_by_time"] = str(getattr(time, "name", None) or "time")
+
+    def _column(self, name: str, values: Any) -> NDArray[Any]:
+        column = check_labels(name, values, ndim=1)
+        if len(column) != self.m:
+            raise ValueError(f"{name} must be one for each of {self.m} rows, got {len(column)}.")
+        return column
+
+    @property
+    def n_units(self) -> int:
+        """How many draws there are: groups, or rows."""
+        return self.m if self.groups is None else int(self.groups.max()) + 1
+
+
+def _one_of_each(groups: NDArray[np.intp], rng: np.random.RandomState) -> NDArray[np.intp]:
+    """Return a row of each group, drawn at random: each row of a group with the same chance."""
+    order = np.lexsort((rng.random_sample(len(groups)), groups))
+    first = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    return np.asarray(order[first])
 
 
 def as_table(X: Any) -> Any:
@@ -34,12 +80,34 @@ def as_table(X: Any) -> Any:
 
 
 def split(
-    m: int, size: float, frozen: bool, rng: np.random.RandomState
+    rows: Rows, size: float, frozen: bool, rng: np.random.RandomState
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows of part A and part B: a random split that does not look at labels."""
+    """Return the rows of part A and part B: a random split that does not look at labels.
+
+    Where rows belong to groups, whole groups train or certify, and of each that certifies one row
+    is drawn. By time the latest rows certify, with all that came at the same time.
+    """
+    m = rows.n_units
     order = rng.permutation(m)
-    if frozen:
-        return order[:0], np.arange(m)
+    units_a, units_b = (order[:0], np.arange(m)) if frozen else _cut(order, size)
+    if rows.time is not None and not frozen:
+        earliest = np.sort(rows.time)[-units_b.size]
+        late = rows.time >= earliest
+        if late.all():
+            raise ValueError(
+                "time leaves nothing to train the voters: too many rows came at the earliest time. "
+                "Give a smaller certify_size, or a finer time."
+            )
+        return np.flatnonzero(~late), np.flatnonzero(late)
+    if rows.groups is None:
+        return units_a, units_b
+    drawn = _one_of_each(rows.groups, rng)  # in the order of the groups
+    return np.flatnonzero(np.isin(rows.groups, units_a)), drawn[np.sort(units_b)]
+
+
+def _cut(order: NDArray[np.intp], size: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return what is before and after the cut that leaves a share, or a number, after it."""
+    m = len(order)
     if isinstance(size, bool) or not isinstance(size, Real):
         raise ValueError(f"certify_size must be a number, got {size!r}.")
     size = plain_number(size)
@@ -73,3 +141,28 @@ def seed_of(random_state: Any) -> tuple[int | str, np.random.RandomState]:
     if isinstance(random_state, Integral):
         return int(random_state), check_random_state(int(random_state))
     return "a generator given by the user", check_random_state(random_state)
+
+
+def drawn(
+    X: Any, y: NDArray[Any], groups: Any, seed: int
+) -> tuple[Any, NDArray[Any], dict[str, Any]]:
+    """Return one row of each group, if there are groups, and what a provenance says of the draw."""
+    if groups is None:
+        return X, y, {}
+    check_aligned(X=X, groups=groups)
+    rows = Rows(len(y), groups)
+    own, rng = seed_of(seed)
+    assert rows.groups is not None
+    chosen = _one_of_each(rows.groups, rng)
+    return _safe_indexing(X, chosen), y[chosen], {**rows.said, "seed": own}
+
+
+def drawn_again(
+    X: Any, y: NDArray[Any], groups: Any, provenance: Mapping[str, Any]
+) -> tuple[Any, NDArray[Any]]:
+    """Return the rows that were drawn when a certificate of this provenance was made."""
+    if (groups is None) == ("grouped_by" in provenance):
+        must = "must" if groups is None else "must not"
+        raise ValueError(f"groups {must} be given, as when the certificate was made.")
+    X, y, _ = drawn(X, y, groups, provenance.get("seed", 0))
+    return X, y

@@ -38,7 +38,7 @@ from ..voting import Ballots
 from . import _guards
 from ._fingerprints import SeenRows, row_fingerprints
 from ._guards import Examination
-from ._split import as_table, plain_number, seed_of, split
+from ._split import Rows, as_table, drawn, drawn_again, plain_number, seed_of, split
 
 __all__ = ["CertifiedVote", "rebuild_vote"]
 
@@ -93,7 +93,9 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
 
     # --- fitting -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: ArrayLike, **fit_params: Any) -> "CertifiedVote":
+    def fit(
+        self, X: Any, y: ArrayLike, groups: Any = None, time: Any = None, **fit_params: Any
+    ) -> "CertifiedVote":
         """Train the voters on part A of the data, learn and certify their weights on part B.
 
         Parameters
@@ -102,6 +104,12 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             The examples.
         y : array-like of shape (n_samples,)
             Their labels, of any type.
+        groups : array-like of shape (n_samples,), default=None
+            Which rows belong together, such as those of one patient. Whole groups train or certify,
+            and one row of each group that certifies is drawn at random: the claim is about a random
+            row of a new group, and m is the number of groups.
+        time : array-like of shape (n_samples,), default=None
+            When each row came: the earlier rows train, and the latest ones certify.
         **fit_params
             None is accepted: a weighted sample is not drawn like the examples to come, so that no
             certificate would hold for it.
@@ -112,13 +120,15 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             The fitted vote.
         """
         _refuse(fit_params)
-        return self._fit(X, y, classes=None)
+        return self._fit(X, y, classes=None, groups=groups, time=time)
 
-    def _fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None) -> "CertifiedVote":
+    def _fit(
+        self, X: Any, y: ArrayLike, classes: ArrayLike | None, groups: Any = None, time: Any = None
+    ) -> "CertifiedVote":
         # A fit that fails leaves nothing behind: new voters must not meet older weights.
         self._forget()
         try:
-            return self._fit_anew(X, y, classes)
+            return self._fit_anew(X, y, classes, groups, time)
         except BaseException:
             self._forget()
             raise
@@ -128,12 +138,17 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_") or name in _STATE]:
             delattr(self, name)
 
-    def _fit_anew(self, X: Any, y: ArrayLike, classes: ArrayLike | None) -> "CertifiedVote":
+    def _fit_anew(
+        self, X: Any, y: ArrayLike, classes: ArrayLike | None, groups: Any, time: Any
+    ) -> "CertifiedVote":
         objects = hasattr(y, "__array__") and np.asarray(y).dtype.kind == "O"
+        check_aligned(X=X, groups=groups)
+        check_aligned(X=X, time=time)
         X, y = self._check_data(X, y, reset=True)
         frozen = is_frozen(self.voters)
         seed, rng = seed_of(self.random_state)
-        part_a, part_b = split(_num_samples(X), self.certify_size, frozen, rng)
+        together = Rows(_num_samples(X), groups, time)
+        part_a, part_b = split(together, self.certify_size, frozen, rng)
         X_b, y_b = _safe_indexing(X, part_b), y[part_b]
         X_a, y_a = (X_b, y_b) if frozen else (_safe_indexing(X, part_a), y[part_a])
         clock = Stopwatch()
@@ -147,10 +162,13 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         self.classes_ = known.astype(object) if objects else known
         self._check_classes()
         self._frozen = frozen
-        self._provenance: dict[str, Any] = {"voters_from": FROZEN}
+        self._provenance: dict[str, Any] = {"voters_from": FROZEN, **together.said}
+        if frozen and "grouped_by" in together.said:
+            self._provenance["seed"] = seed
         if not frozen:
             self._provenance = {
                 "voters_from": SPLIT,
+                **together.said,
                 "voter_samples": len(part_a),
                 "seed": seed,
                 "certify_size": plain_number(self.certify_size),
@@ -185,6 +203,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         """Look for what throws doubt on a certificate of the votes on part B."""
         look = Examination()
         if self._frozen:
+            X, y, rows = _safe_indexing(X, part_b), y[part_b], rows[part_b]
             _guards.seen_by_votes(look, self.voters, X)
             self._examine_copies(look, X, rows)
             losses = ballots.codes != ballots.truth(y)[:, None]
@@ -363,6 +382,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         delta: float | None = None,
         *,
         baseline: Any = None,
+        groups: Any = None,
+        seed: int = 0,
     ) -> Certificate:
         """Certify the vote as it is, on data that is new to it.
 
@@ -384,6 +405,10 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         baseline : label, default=None
             The class that the baseline beside the certificate always answers; if None, the most
             frequent one of part A, or of these examples where the voters were frozen.
+        groups : array-like of shape (n_samples,), default=None
+            Which rows belong together: one row of each group is drawn at random, and certifies.
+        seed : int, default=0
+            Of that draw. It is recorded; fix it before you look.
 
         Returns
         -------
@@ -392,6 +417,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X, y = self._check_data(X, y, reset=False)
+        X, y, said = drawn(X, y, groups, seed)
         look = self._examine_new(X, y)
         own = self._provenance.get("delta_of_all_looks", self.certificate_.delta)
         if isinstance(bound, Bound):
@@ -407,7 +433,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             self._statistics_of(sample.ballots, y, chosen, self.weights_),
             self.weights_,
             self.weights_,
-            provenance={"voters_from": NEW_DATA},
+            provenance={"voters_from": NEW_DATA, **said},
             findings=self._say(look.findings),
             checks=look.checks,
             outcome=outcome,
@@ -443,7 +469,15 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
     def _examine_labels(self, y: NDArray[Any]) -> list[str]:
         return _guards.unknown_labels(y, codes_of(y, self.classes_) == UNKNOWN)
 
-    def verify(self, X: Any, y: ArrayLike, certificate: Certificate | None = None) -> None:
+    def verify(
+        self,
+        X: Any,
+        y: ArrayLike,
+        certificate: Certificate | None = None,
+        *,
+        groups: Any = None,
+        time: Any = None,
+    ) -> None:
         """Recompute a certificate of this vote from its data, and raise if it does not hold up.
 
         Parameters
@@ -455,6 +489,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             Their labels.
         certificate : Certificate, default=None
             The certificate to check; that of the fit if None.
+        groups, time : array-like of shape (n_samples,), default=None
+            What `fit`, or `certify`, was given.
 
         Notes
         -----
@@ -480,6 +516,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             raise CertificateError("the certificate is of a table of votes, not of this vote.")
         if claimed.provenance.get("voters_from") == NEW_DATA:
             prior: ArrayLike = weights
+            X, y = drawn_again(X, y, groups, claimed.provenance)
             try:
                 look = self._examine_new(X, y)
             except ValueError as error:
@@ -488,7 +525,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         else:
             self._check_provenance(claimed.provenance)
             part_a, part_b = split(
-                _num_samples(X),
+                self._rows_again(_num_samples(X), groups, time),
                 self._provenance.get("certify_size", 1),
                 self._frozen,
                 check_random_state(self._provenance.get("seed", 0)),
@@ -525,6 +562,16 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             raise CertificateError("the baseline is not of part A: the voters were frozen.")
         claimed.verify_outcome(outcome)
         claimed.verify_checks(checks, (), _guards.TOPICS)
+
+    def _rows_again(self, m: int, groups: Any, time: Any) -> Rows:
+        """Return which rows belong together, if that is what it was when the vote was fitted."""
+        rows = Rows(m, groups, time)
+        keys = ("grouped_by", "split_by_time")
+        for name, key in zip(("groups", "time"), keys, strict=True):
+            if (key in rows.said) != (key in self._provenance):
+                must = "must" if key in self._provenance else "must not"
+                raise ValueError(f"{name} {must} be given, as at the fit.")
+        return rows
 
     def _check_provenance(self, claimed: Mapping[str, Any]) -> None:
         """Refuse a certificate of another fit, and one that cannot be made again."""

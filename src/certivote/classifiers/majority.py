@@ -259,6 +259,11 @@ class MajorityVoteClassifier(CertifiedVote):
         if not hasattr(self, "statistics_"):
             self._fit(X, y, classes)
             return self
+        if "grouped_by" in self._provenance or "split_by_time" in self._provenance:
+            raise ValueError(
+                "partial_fit cannot add to a vote that was certified by groups or by time: fit it "
+                "again on all rows, or certify it on new ones."
+            )
         if self.anytime != ("look" in self._provenance):
             raise ValueError(
                 "anytime must be what it was at the first fit, as δ is shared out from then on: "

@@ -23,6 +23,7 @@ from ..labels import check_aligned, check_comparable, check_labels, check_target
 from ..voters import fit_voters, inner_estimator, predictions
 from . import _guards
 from ._fingerprints import row_fingerprints
+from ._split import drawn
 from .base import CertifiedVote
 
 __all__ = ["certify_model", "verify_model"]
@@ -41,6 +42,8 @@ def certify_model(
     delta: float | None = None,
     baseline: Any = None,
     positive: Any = None,
+    groups: Any = None,
+    seed: int = 0,
 ) -> Certificate:
     """Certify what a classifier predicts, as it is, on examples that are new to it.
 
@@ -65,6 +68,11 @@ def certify_model(
     positive : label, default=None
         The label in `y` that the larger of the two labels of the classifier stands for, where it
         answers, say, 0 and 1, and `y` has "no" and "yes". Labels that both have are refused.
+    groups : array-like of shape (n_samples,), default=None
+        Which rows belong together, such as those of one patient: one row of each group is drawn at
+        random, and certifies. The claim is about a random row of a new group.
+    seed : int, default=0
+        Of that draw. It is recorded; fix it before you look.
 
     Returns
     -------
@@ -86,10 +94,13 @@ def certify_model(
     said = {} if positive is None else {"positive": str(positive)}
     if isinstance(model, CertifiedVote):
         labels = _targets(X, y, positive, model.classes_)
-        certificate = model.certify(X, labels, delta=delta, baseline=baseline)
+        certificate = model.certify(
+            X, labels, delta=delta, baseline=baseline, groups=groups, seed=seed
+        )
         return replace(certificate, provenance={**certificate.provenance, **said})
     bound = bound_at(DEFAULT_OF_ONE, delta)
-    X = X.tocsr() if sparse.issparse(X) else X  # not every kind has rows that can be taken
+    X, y, draw = _certified(X, y, groups, seed)
+    said |= draw
     predicted, labels = _counted(model, X, y, positive)
     look = _examine(model, X, labels, predicted)
     for text in look.findings:
@@ -109,7 +120,15 @@ def certify_model(
     )
 
 
-def verify_model(model: Any, X: Any, y: ArrayLike, certificate: Certificate) -> None:
+def verify_model(
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    certificate: Certificate,
+    *,
+    groups: Any = None,
+    time: Any = None,
+) -> None:
     """Recompute a certificate of a classifier from its data, and raise if it does not hold up.
 
     Parameters
@@ -122,6 +141,8 @@ def verify_model(model: Any, X: Any, y: ArrayLike, certificate: Certificate) -> 
         Their labels.
     certificate : Certificate
         What `certify_model`, or the vote, gave.
+    groups, time : array-like of shape (n_samples,), default=None
+        Which rows belong together, or when they came, where this was given.
 
     Raises
     ------
@@ -140,14 +161,18 @@ def verify_model(model: Any, X: Any, y: ArrayLike, certificate: Certificate) -> 
     claimed = replace(certificate)  # made again, as it may have been changed since it was checked
     positive = claimed.provenance.get("positive")
     if isinstance(model, CertifiedVote):
-        model.verify(X, _targets(X, y, positive, model.classes_), claimed)
+        labels = _targets(X, y, positive, model.classes_)
+        model.verify(X, labels, claimed, groups=groups, time=time)
         return
     if claimed.provenance.get("voters_from") != MODEL:
         raise CertificateError(
             "the certificate is not one of a classifier as it is: it was made otherwise than by "
             "certify_model, of another kind of model."
         )
-    X = X.tocsr() if sparse.issparse(X) else X
+    if (groups is None) == ("grouped_by" in claimed.provenance):
+        must = "must" if groups is None else "must not"
+        raise ValueError(f"groups {must} be given, as when the certificate was made.")
+    X, y, _ = _certified(X, y, groups, claimed.provenance.get("seed", 0))
     try:
         predicted, labels = _counted(model, X, y, positive)
     except ValueError as error:
@@ -163,6 +188,21 @@ def verify_model(model: Any, X: Any, y: ArrayLike, certificate: Certificate) -> 
     claimed.verify(predicted, labels)
     claimed.verify_outcome(Outcome(check_targets("y", y), np.asarray(predicted != labels)))
     claimed.verify_checks(look.checks, look.findings, _guards.TOPICS)
+
+
+def _certified(
+    X: Any, y: ArrayLike, groups: Any, seed: Any
+) -> tuple[Any, NDArray[Any], dict[str, Any]]:
+    """Return the rows that certify, their labels, and what is to be said of how they were drawn."""
+    refuse_mask("X", X)
+    check_aligned(X=X, y=y)
+    labels = check_targets("y", y)
+    if _num_samples(X) != len(labels):
+        raise ValueError(
+            f"X and y must have the same number of rows, got {_num_samples(X)} and {len(labels)}."
+        )
+    X = X.tocsr() if sparse.issparse(X) else X  # not every kind has rows that can be taken
+    return drawn(X, labels, groups, seed)
 
 
 def _counted(model: Any, X: Any, y: ArrayLike, positive: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -220,13 +260,7 @@ def _listed(labels: NDArray[Any]) -> str:
 
 def _targets(X: Any, y: ArrayLike, positive: Any, known: NDArray[Any]) -> NDArray[Any]:
     """Return the true labels; as the two that a classifier knows, where one is called positive."""
-    refuse_mask("X", X)
-    check_aligned(X=X, y=y)
-    labels = check_targets("y", y)
-    if _num_samples(X) != len(labels):
-        raise ValueError(
-            f"X and y must have the same number of rows, got {_num_samples(X)} and {len(labels)}."
-        )
+    labels = _certified(X, y, None, 0)[1]
     if positive is None:
         return labels
     chosen, own = check_class("positive", positive, labels), np.unique(labels)

@@ -44,6 +44,8 @@ def certify(
     target: options.Target = None,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
+    group: options.Group = None,
+    time: options.Time = None,
     bound: Annotated[
         str | None,
         typer.Option(
@@ -140,8 +142,11 @@ def certify(
         n_jobs=jobs,
         verbose=0 if quiet or as_json else 1,
     )
+    if time is not None and (group is not None or model is not None):
+        raise ValueError("--time is for a vote that is trained here, and split by it alone.")
     columns = {"target": target, "drop": drop or [], "categorical": categorical or []}
-    given = _Given(model, members, delta, baseline, positive)
+    columns |= {"group": group, "time": time}
+    given = _Given(model, members, delta, baseline, positive, seed)
     result = _certify(learner, options.DATA if data is None else data, columns, given, out, as_json)
     if as_json:
         print_json({name: result[name] for name in result if name not in ("table", "said")})
@@ -158,6 +163,7 @@ class _Given:
     delta: float
     baseline: str | None
     positive: str | None
+    seed: int
 
 
 def _refuse(given: Mapping[str, Any], why: str) -> None:
@@ -293,6 +299,8 @@ def _tested(model: Any, table: "Table", given: _Given) -> "Certificate":
             delta=given.delta,
             baseline=given.baseline,
             positive=given.positive,
+            groups=table.groups,
+            seed=given.seed,
         )
     except Exception:
         blame(model, table, given.positive)
@@ -305,7 +313,7 @@ def _fit(learner: "MajorityVoteClassifier", voters: Any, table: "Table") -> Any:
 
     if voters is not None:
         learner.set_params(voters=frozen(voters))
-    vote = learner.fit(table.X, table.y)
+    vote = learner.fit(table.X, table.y, groups=table.groups, time=table.time)
     if voters is not None and len(vote.voters_) == 1:
         raise ValueError(
             f"{type(voters).__name__} is one classifier, with no members to take apart: leave "

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._utils.files import file_sha256
 from ..datasets import list_datasets, load
 from .columns import Columns, Values
-from .table_checks import IDENTIFIERS, ORDER, check_identifiers, check_order
+from .table_checks import IDENTIFIERS, ORDER, check_identifiers, check_order, times_in
 from .table_files import NO_NAME, open_table
 
 __all__ = ["Table", "builtin_names", "builtin_table", "read_table"]
@@ -38,6 +38,9 @@ class Table:
     provenance: dict[str, Any] = field(default_factory=dict)
     # Test examples and labels, where the data set has its own.
     test: tuple[Any, NDArray[Any]] | None = None
+    # Which rows belong together, and when they came, where this was asked for.
+    groups: Any = None
+    time: Any = None
     # The columns that are no features, as they are written, where labels are not needed.
     others: Any = None
     # How it was read: of each column its name, kind, missing values and a note; rows; classes.
@@ -71,6 +74,8 @@ def read_table(
     target: str | None = None,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    group: str | None = None,
+    time: str | None = None,
     features: Sequence[str] | None = None,
     names_only: Sequence[str] | None = None,
     labelled: bool = True,
@@ -83,26 +88,33 @@ def read_table(
     knows their names, and ``names_only`` those of them that hold categories, where it is known that
     the others hold numbers: what the file looks like does not count then. Without ``labelled`` a
     column that is neither a feature nor named is ignored. ``as_read`` leaves the features as pandas
-    reads them, as a model expects that was trained elsewhere. ``quiet`` leaves out the note on a
-    column without a name, which is never read.
+    reads them, as a model expects that was trained elsewhere. The columns ``group`` and ``time``
+    are no features, unless a model needs them. ``quiet`` leaves out the note on a column without a
+    name, which is never read.
     """
     if not data:
         raise ValueError("DATA must be a file or a built-in name, got an empty text.")
     path = Path(data)
     if data in builtin_names() and not path.exists():
         refused = {"--target": target, "--drop": drop, "--categorical": categorical}
+        refused |= {"--group": group, "--time": time}
         for option, value in refused.items():
             if value:
                 raise ValueError(f"{option} is for files: {data} is built in, as it is.")
         return builtin_table(data)
     _check_file(path)
     file = open_table(path, quiet)
-    for option, wanted in (("--drop", drop), ("--categorical", categorical)):
+    aside = [name for name in (group, time) if name is not None]
+    options = {"--drop": drop, "--categorical": categorical}
+    options |= {"--group": aside[:1] if group else (), "--time": aside[-1:] if time else ()}
+    for option, wanted in options.items():
         for name in wanted:
             _require(option, name, file.names, path)
+    if target in aside:
+        raise ValueError(f"the target {target!r} can be neither --group nor --time.")
     guess = ""
     if labelled or target is not None:
-        rest = [name for name in file.names if name not in drop]
+        rest = [name for name in file.names if name not in drop and name not in aside]
         target, guess = _find_target(target, rest, features, path)
     as_text = [*categorical, *(names_only or ()), *([] if target is None else [target])]
     frame = file.read(as_text, as_read)
@@ -116,10 +128,13 @@ def read_table(
     if target is not None:
         y, classes = _labels(frame[target], target, path)
         provenance["target"] = target
-    left = [name for name in file.names if name not in drop and name != target]
+    left = [name for name in file.names if name not in (*drop, *aside, target)]
     if features is not None:
         _require_all(
-            features, left, path, {target: "is the target", **dict.fromkeys(drop, "is dropped")}
+            features,
+            [*left, *aside],
+            path,
+            {target: "is the target", **dict.fromkeys(drop, "is dropped")},
         )
         left = list(features)
     if not left:
@@ -141,11 +156,48 @@ def read_table(
         elif name not in left:
             columns.leave(name, "dropped", "" if name else f"the first column {NO_NAME}")
     table = Table(path.stem, X, y, provenance, reading=_reading(columns, classes))
+    if group is not None:
+        table.groups = _groups(columns, group, path)
+    if time is not None:
+        table.time = _time(columns, time, path)
     if not labelled:
         table.others = file.verbatim([name for name in file.names if name not in left])
     else:
-        _examine(table, columns, [name for name in frame.columns if name != target])
+        _examine(table, columns, [name for name in frame.columns if name not in (target, *aside)])
     return table
+
+
+def _groups(columns: Columns, name: str, path: Path) -> Any:
+    """Return which rows belong together, by a column of any kind that is missing nowhere."""
+    import pandas as pd
+
+    codes = columns.values(name).codes
+    _refuse_missing("--group", name, int(np.count_nonzero(codes < 0)), len(codes), path)
+    return pd.Series(codes, index=columns.frame.index, name=name)
+
+
+def _time(columns: Columns, name: str, path: Path) -> Any:
+    """Return when each row came, by a column of numbers or dates that is missing nowhere."""
+    import pandas as pd
+
+    missing = int(columns.frame[name].isna().sum())
+    _refuse_missing("--time", name, missing, len(columns.frame), path)
+    ways = times_in(columns, name, named=True)
+    if len(ways) != 1:
+        what = "neither dates nor numbers" if not ways else "dates that can be read in two ways"
+        raise ValueError(
+            f"--time {name!r} of {path} holds {what}, such as {columns.frame[name].iloc[0]!r}: "
+            "write it as 2026-01-31."
+        )
+    return pd.Series(ways[0], index=columns.frame.index, name=name)
+
+
+def _refuse_missing(option: str, name: str, missing: int, rows: int, path: Path) -> None:
+    if missing:
+        raise ValueError(
+            f"{option} {name!r} is missing in {missing} of {rows} rows of {path}: fill it in, or "
+            "remove these rows."
+        )
 
 
 def _examine(table: Table, columns: Columns, names: list[str]) -> None:
@@ -182,7 +234,7 @@ def builtin_table(name: str) -> Table:
     kinds, codes = np.unique(y, return_inverse=True)
     X = columns.typed(list(X.columns), ())
     reading = _reading(columns, _class_counts(kinds, codes))
-    table = Table(name, X, y, {"data": name}, test, X[[]], reading)
+    table = Table(name, X, y, {"data": name}, test, others=X[[]], reading=reading)
     _examine(table, columns, list(X.columns))
     return table
 

@@ -62,6 +62,21 @@ Categorical = Annotated[
     typer.Option(help="A column of numbers, or of numbers and text, that are names. Repeatable."),
 ]
 
+Group = Annotated[
+    str | None,
+    typer.Option(
+        help="The column that says which rows belong together, such as a patient: whole groups "
+        "train or certify, and one row of each that certifies is drawn. The claim is about a "
+        "random row of a new group."
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        help="The column that says when a row came: the earlier rows train, the latest certify."
+    ),
+]
+
 # --- the certificate -----------------------------------------------------------------------------
 
 Delta = Annotated[

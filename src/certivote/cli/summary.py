@@ -105,18 +105,21 @@ def _sample(certificate: "Certificate") -> Iterable[str]:
     from ..certificate.provenance import MODEL, NEW_DATA, SPLIT
 
     m, provenance = certificate.n_samples, certificate.provenance
+    rows = f"{m} others" if provenance.get("voters_from") == SPLIT else f"{m} rows"
+    if "grouped_by" in provenance:
+        rows += f", one of each {provenance['grouped_by']!r},"
     origin, n = provenance.get("voters_from"), certificate.n_voters
     by = certificate.bound_object.winner(certificate.evidence)
     name = certificate.bound if by is None else f"{certificate.bound} ({by.name})"
     if origin == SPLIT:
         trained = provenance["voter_samples"]
-        yield f"Trained {n} voters on {trained} rows, certified on {m} others by {name}."
+        yield f"Trained {n} voters on {trained} rows, certified on {rows} by {name}."
     elif origin == MODEL:
-        yield f"The classifier, as it is, certified on {m} rows by {name}."
+        yield f"The classifier, as it is, certified on {rows} by {name}."
     elif origin == NEW_DATA:
-        yield f"The vote of {n} voters, as it is, certified on {m} rows by {name}."
+        yield f"The vote of {n} voters, as it is, certified on {rows} by {name}."
     else:
-        yield f"{n} voters, as they are, weighted and certified on {m} rows by {name}."
+        yield f"{n} voters, as they are, weighted and certified on {rows} by {name}."
 
 
 def _files(paths: list[str]) -> Iterable[str]:

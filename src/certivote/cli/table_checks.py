@@ -17,7 +17,7 @@ from .columns import (
     rows_per_number,
 )
 
-__all__ = ["IDENTIFIERS", "ORDER", "TOPICS", "check_identifiers", "check_order"]
+__all__ = ["IDENTIFIERS", "ORDER", "TOPICS", "check_identifiers", "check_order", "times_in"]
 
 # Topics of a certificate's checks.
 IDENTIFIERS, ORDER = TOPICS = ("identifiers", "order in time")
@@ -50,8 +50,8 @@ def check_identifiers(columns: Columns, names: Sequence[str]) -> tuple[list[str]
             found.append(
                 f"{_called(name)} looks like an identifier and repeats: {counts.sum()} rows of "
                 f"{len(counts)} values. If rows of one {called} belong together, the examples are "
-                "not independent and the certificate is not valid: certify a model on one row of "
-                "each, of others than those that it was trained on."
+                f"not independent and the certificate is not valid: say so with --group {name!r}, "
+                "and of a model see that it was trained on others."
             )
         elif names_an_identifier(name) and len(counts) > _FEW:
             cleared.append(f"{len(counts)} values of {name!r} in {counts.sum()} rows")
@@ -106,7 +106,7 @@ def check_order(columns: Columns, names: Sequence[str]) -> tuple[list[str], str]
     """
     looked, sorted_by = [], []
     for name in names:
-        ways = _times(columns, name)
+        ways = times_in(columns, name)
         if ways:
             looked.append(name)
         if any(_is_in_order(times) for times in ways):
@@ -115,23 +115,27 @@ def check_order(columns: Columns, names: Sequence[str]) -> tuple[list[str], str]
         return [
             f"The rows are in the order of {_listed(sorted_by)}, which looks like time. Examples "
             "that follow one another in time are seldom independent, and later ones may differ: "
-            "the certificate is not valid for the time after them. Train on the earlier rows, and "
-            "certify the model on later ones with --model."
+            "the certificate is not valid for the time after them. Name the column with --time, "
+            "and the latest rows certify."
         ], ""
     if not looked:
         return [], "No column was read as dates or times."
     return [], f"The rows are not sorted by {_listed(looked)}."
 
 
-def _times(columns: Columns, name: str) -> list[NDArray[Any]]:
-    """Return the times in the rows of a column, once for each way to read them."""
+def times_in(columns: Columns, name: str, named: bool = False) -> list[NDArray[Any]]:
+    """Return the times in the rows of a column, once for each way to read them.
+
+    Numbers are times if the column is called so, or was `named` as one.
+    """
+    named = named or names_a_time(name)
     if columns.is_of_dates(name):
         return [columns.frame[name].dropna().to_numpy()]
     if columns.is_of_numbers(name):
-        return [columns.frame[name].dropna().to_numpy()] if names_a_time(name) else []
+        return [columns.frame[name].dropna().to_numpy()] if named else []
     values = columns.values(name)
     codes = values.codes[values.codes >= 0]
-    if names_a_time(name) and values.all_numbers:
+    if named and values.all_numbers:
         return [values.numbers[codes]]
     return [dates[codes] for dates in values.dates]
 

@@ -141,10 +141,13 @@ def _verify_votes(
             column_names(key, provenance.get(key, "[]")) for key in ("dropped", "categorical")
         )
     positive = provenance.get("positive")
-    table = read_for(vote, data, target, drop, categorical, positive=positive, quiet=quiet)
+    together = provenance.get("grouped_by"), provenance.get("split_by_time")
+    table = read_for(
+        vote, data, target, drop, categorical, *together, positive=positive, quiet=quiet
+    )
     same = provenance.get("data_sha256") == table.provenance.get("data_sha256")
     try:
-        verify_model(vote, table.X, table.y, certificate)
+        verify_model(vote, table.X, table.y, certificate, groups=table.groups, time=table.time)
         if same and certificate.made:  # of older ones, which did not look, it is said only
             certificate.verify_checks(table.checks, table.findings, TOPICS)
     except CertificateError as error:

@@ -1,0 +1,161 @@
+"""Rows that belong together, and rows in the order of time."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier
+
+from certivote import Certificate, MajorityVoteClassifier, certify_model, verify_model
+from certivote.certificate import CertificateError
+
+
+def panel(n_groups, rng, rows=8, noise=0.02):
+    """Groups whose rows are nearly the same, with a label that nothing tells."""
+    groups = np.repeat(np.arange(n_groups), rows)
+    X = rng.normal(size=(n_groups, 4))[groups] + noise * rng.normal(size=(groups.size, 4))
+    y = (rng.random(n_groups) < 0.5)[groups]
+    order = rng.permutation(groups.size)
+    return X[order], y[order], groups[order]
+
+
+X, Y, GROUPS = panel(120, np.random.default_rng(0))
+
+
+def small(**settings):
+    return MajorityVoteClassifier(n_voters=5, random_state=0, **settings)
+
+
+def test_whole_groups_train_or_certify_and_one_row_of_each_certifies():
+    seen = {}
+
+    class Spy(DecisionTreeClassifier):
+        def fit(self, X, y):
+            seen["trained"] = X[:, 0]
+            return super().fit(X, y)
+
+    vote = MajorityVoteClassifier(voters=[Spy()], random_state=0).fit(X, Y, groups=GROUPS)
+    trained = np.isin(X[:, 0], seen["trained"])
+    # All rows of a group, or none.
+    assert all(len(set(trained[group == GROUPS])) == 1 for group in range(120))
+    certificate = vote.certificate_
+    assert certificate.n_samples == 60 == 120 - len(set(GROUPS[trained]))
+    assert certificate.provenance["grouped_by"] == "group"
+    assert certificate.provenance["voter_samples"] == trained.sum() == 480
+    assert "errs on a random row of a new 'group' with" in certificate.claim
+    assert any("Of each one row was drawn at random" in text for text in certificate.assumptions)
+    assert not any("several rows" in text for text in certificate.assumptions)
+    vote.verify(X, Y, groups=GROUPS)
+    with pytest.raises(ValueError, match="groups must be given"):
+        vote.verify(X, Y)
+    with pytest.raises(CertificateError):
+        vote.verify(X, Y, groups=GROUPS[::-1])
+    assert Certificate.from_dict(certificate.to_dict()) == certificate
+
+
+def test_each_row_of_a_group_is_drawn_as_often():
+    """The first rows of the groups certify in one eighth of all draws, and so do the last."""
+    model = type("Always", (), {"predict": lambda self, X: np.zeros(len(X), dtype=int)})()
+    n, rows = 300, 8
+    groups, place = np.repeat(np.arange(n), rows), np.tile(np.arange(rows), n)
+    shares = []
+    for seed in range(20):
+        # It errs on the rows of one place only: so many of them were drawn.
+        y = (place == seed % rows).astype(int)
+        certificate = certify_model(
+            model, np.arange(n * rows)[:, None], y, groups=groups, seed=seed
+        )
+        assert certificate.n_samples == n
+        shares.append(certificate.evidence["vote_errors"] / n)
+    assert np.mean(shares) == pytest.approx(1 / rows, abs=4 * np.sqrt(7 / 64 / (20 * n)))
+
+
+def test_without_groups_the_certificate_is_false_and_with_them_it_is_not():
+    """Labels that nothing tells: every vote errs on half of the rows of new groups."""
+    rng = np.random.default_rng(1)
+    held = {"groups": 0, "rows": 0}
+    for seed in range(20):
+        X, y, groups = panel(100, rng)
+        vote = MajorityVoteClassifier(n_voters=5, random_state=seed)
+        held["groups"] += vote.fit(X, y, groups=groups).certificate_.risk_bound >= 0.5
+        held["rows"] += vote.fit(X, y).certificate_.risk_bound >= 0.5
+    assert held["groups"] >= 17
+    assert held["rows"] == 0
+
+
+def test_a_series_gives_its_name_and_must_have_the_same_index():
+    frame, y = pd.DataFrame(X), pd.Series(Y)
+    vote = small().fit(frame, y, groups=pd.Series(GROUPS, name="patient"))
+    assert "a new 'patient'" in vote.certificate_.claim
+    with pytest.raises(ValueError, match="same index"):
+        small().fit(frame, y, groups=pd.Series(GROUPS, index=frame.index[::-1]))
+
+
+def test_frozen_voters_and_new_data():
+    tree = DecisionTreeClassifier(random_state=0).fit(X, Y)
+    other, y, groups = panel(80, np.random.default_rng(2))
+    vote = small(voters=FrozenEstimator(tree)).fit(other, y, groups=groups)
+    assert (vote.certificate_.n_samples, vote.certificate_.provenance["seed"]) == (80, 0)
+    vote.verify(other, y, groups=groups)
+    vote = small().fit(X, Y)
+    for model in (vote, tree):
+        certificate = certify_model(model, other, y, groups=groups, seed=3)
+        assert (certificate.n_samples, certificate.provenance["seed"]) == (80, 3)
+        verify_model(model, other, y, certificate, groups=groups)
+        with pytest.raises(ValueError, match="groups must be given"):
+            verify_model(model, other, y, certificate)
+        plain = certify_model(model, other, y)
+        with pytest.raises(ValueError, match="groups must not be given"):
+            verify_model(model, other, y, plain, groups=groups)
+        # Another seed draws other rows, and the certificate says which one it was.
+        fields = certificate.to_dict()
+        fields["provenance"]["seed"] = 4
+        with pytest.raises(CertificateError):
+            verify_model(model, other, y, Certificate.from_dict(fields), groups=groups)
+
+
+def test_the_latest_rows_certify():
+    rng = np.random.default_rng(0)
+    time = rng.permutation(len(Y))
+    late = time >= len(Y) // 2
+    # What is later is told by nothing, and what is earlier by the first column.
+    y = np.where(late, rng.random(len(Y)) < 0.5, X[:, 0] > 0)
+    vote = small().fit(X, y, time=time)
+    assert vote.certificate_.neighbours.observed > 0.4
+    assert vote.certificate_.n_samples == late.sum()
+    assert any("latest rows by 'time' certify" in text for text in vote.certificate_.assumptions)
+    vote.verify(X, y, time=time)
+    with pytest.raises(ValueError, match="time must be given"):
+        vote.verify(X, y)
+    dates = np.datetime64("2020-01-01") + time.astype("timedelta64[D]")
+    assert small().fit(X, y, time=dates).certificate_ == vote.certificate_
+
+
+def test_rows_of_one_time_stay_together():
+    time = np.arange(len(Y)) // 100
+    vote = small().fit(X, Y, time=time)
+    # 480 of 960 would cut the rows of time 4 in two: all of them certify.
+    assert vote.certificate_.n_samples == 960 - 400
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"groups": GROUPS[:10]}, "groups must be one for each of 960 rows, got 10"),
+        ({"groups": np.where(GROUPS == 0, np.nan, GROUPS)}, "groups must not have missing"),
+        ({"groups": np.zeros(960)}, "leaves nothing to train"),
+        ({"groups": GROUPS, "time": GROUPS}, "must not be given together"),
+        ({"time": np.zeros(960)}, "time leaves nothing to train"),
+        ({"time": np.array(["a"] * 960)}, "time must be numbers or dates"),
+        ({"time": np.where(GROUPS == 0, np.nan, GROUPS)}, "time must not have missing"),
+    ],
+)
+def test_bad_groups_and_times(settings, words):
+    with pytest.raises(ValueError, match=words):
+        small().fit(X, Y, **settings)
+
+
+def test_a_vote_of_groups_cannot_grow_by_rows():
+    vote = small().fit(X, Y, groups=GROUPS)
+    with pytest.raises(ValueError, match="partial_fit cannot add"):
+        vote.partial_fit(X + 1, Y)

@@ -1,0 +1,114 @@
+"""Rows that belong together, and rows in the order of time, on the command line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from certivote import MajorityVoteClassifier
+
+
+@pytest.fixture
+def panel():
+    rng = np.random.default_rng(0)
+    men = np.repeat(np.arange(72), 5)
+    X = rng.normal(size=(72, 3))[men] + 0.02 * rng.normal(size=(360, 3))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["man"] = [f"m{man}" for man in men]
+    frame["day"] = pd.date_range("2020-01-01", periods=360).strftime("%Y-%m-%d")
+    frame["label"] = np.where(rng.random(72) < 0.5, "yes", "no")[men]
+    return frame.sample(frac=1, random_state=0)
+
+
+SMALL = ("--target", "label", "--n-voters", 5, "--out", "o")
+
+
+def certificate(tmp_path):
+    return json.loads((tmp_path / "o" / "certificate.json").read_text(encoding="utf-8"))
+
+
+def verified(invoke, tmp_path, status=0):
+    files = ("o/certificate.json", "--model", "o/model.joblib", "--data", "t.csv")
+    return invoke("verify", *files, cwd=tmp_path, status=status)
+
+
+def test_a_group(panel, invoke, tmp_path):
+    panel.to_csv(tmp_path / "t.csv", index=False)
+    plain = invoke("certify", "t.csv", *SMALL, "--drop", "day", cwd=tmp_path)
+    assert "'man' looks like an identifier and repeats" in plain.stdout
+    assert "--group 'man'" in plain.stdout
+    done = invoke("certify", "t.csv", *SMALL, "--drop", "day", "--group", "man", cwd=tmp_path)
+    assert "errs on a random row of a new 'man'" in done.stdout
+    assert "Found" not in done.stdout
+    made = certificate(tmp_path)
+    assert (made["n_samples"], made["provenance"]["grouped_by"]) == (36, "man")
+    assert made["findings"] == []
+    verified(invoke, tmp_path)
+    # The same in Python, from the same rows and seed.
+    vote = MajorityVoteClassifier(n_voters=5, random_state=0)
+    vote.fit(panel[["a", "b", "c"]], panel["label"], groups=panel["man"])
+    assert made["risk_bound"] == vote.certificate_.risk_bound
+
+
+def test_another_group_than_the_one_claimed_is_found(panel, invoke, tmp_path):
+    panel["other"] = panel["man"].sample(frac=1, random_state=1).to_numpy()
+    panel.to_csv(tmp_path / "t.csv", index=False)
+    invoke("certify", "t.csv", *SMALL, "--group", "man", "-q", cwd=tmp_path)
+    made = certificate(tmp_path)
+    made["provenance"]["grouped_by"] = "other"
+    made["claim"] = made["claim"].replace("'man'", "'other'")
+    made["assumptions"] = [text.replace("'man'", "'other'") for text in made["assumptions"]]
+    (tmp_path / "o" / "certificate.json").write_text(json.dumps(made), encoding="utf-8")
+    verified(invoke, tmp_path, status=1)
+
+
+def test_a_model_by_groups(panel, invoke, tmp_path):
+    panel.iloc[:180].to_csv(tmp_path / "old.csv", index=False)
+    panel.iloc[180:].to_csv(tmp_path / "t.csv", index=False)
+    train = ("--target", "label", "--n-voters", 3, "--out", "m", "-q", "--group", "man")
+    invoke("certify", "old.csv", *train, cwd=tmp_path)
+    model = ("--model", "m/model.joblib", "--target", "label", "--out", "o", "--seed", 5)
+    invoke("certify", "t.csv", *model, "--group", "man", cwd=tmp_path)
+    made = certificate(tmp_path)
+    assert made["n_samples"] == panel["man"].iloc[180:].nunique()
+    assert made["provenance"]["seed"] == 5
+    verified(invoke, tmp_path)
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%j"])
+def test_the_latest_rows(panel, form, invoke, tmp_path):
+    panel["day"] = pd.to_datetime(panel["day"]).dt.strftime(form)
+    panel.drop(columns="man").to_csv(tmp_path / "t.csv", index=False)
+    done = invoke("certify", "t.csv", *SMALL, "--time", "day", cwd=tmp_path)
+    assert "Found" not in done.stdout
+    made = certificate(tmp_path)
+    assert (made["n_samples"], made["provenance"]["split_by_time"]) == (180, "day")
+    assert any("latest rows by 'day'" in text for text in made["assumptions"])
+    verified(invoke, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--group", "mann"), "--group asks for a column 'mann'"),
+        (("--group", "mann"), "did you mean 'man'?"),
+        (("--group", "gap"), "--group 'gap' is missing in 1 of 360 rows"),
+        (("--time", "gap"), "--time 'gap' is missing in 1 of 360 rows"),
+        (("--time", "man"), "--time 'man' of t.csv holds neither dates nor numbers"),
+        (("--time", "two"), "dates that can be read in two ways"),
+        (("--group", "label"), "can be neither --group nor --time"),
+        (("--group", "man", "--time", "day"), "--time is for a vote"),
+    ],
+)
+def test_bad_groups_and_times(arguments, words, panel, invoke, tmp_path):
+    panel["gap"] = [None, *range(359)]
+    panel["two"] = "03/04/2020"
+    panel.to_csv(tmp_path / "t.csv", index=False)
+    done = invoke("certify", "t.csv", *SMALL, *arguments, cwd=tmp_path, status=2)
+    assert words in done.stderr
+
+
+def test_what_is_built_in_has_no_groups(invoke, tmp_path):
+    done = invoke("certify", "--group", "x", cwd=tmp_path, status=2)
+    assert "--group is for files" in done.stderr
