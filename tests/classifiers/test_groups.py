@@ -97,6 +97,8 @@ def test_frozen_voters_and_new_data():
     vote = small(voters=FrozenEstimator(tree)).fit(other, y, groups=groups)
     assert (vote.certificate_.n_samples, vote.certificate_.provenance["seed"]) == (80, 0)
     vote.verify(other, y, groups=groups)
+    with pytest.raises(ValueError, match="time is for voters that are trained here"):
+        small(voters=FrozenEstimator(tree)).fit(other, y, time=groups)
     vote = small().fit(X, Y)
     for model in (vote, tree):
         certificate = certify_model(model, other, y, groups=groups, seed=3)

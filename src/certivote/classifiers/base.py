@@ -147,6 +147,11 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         X, y = self._check_data(X, y, reset=True)
         frozen = is_frozen(self.voters)
         seed, rng = seed_of(self.random_state)
+        if frozen and time is not None:
+            raise ValueError(
+                "time is for voters that are trained here, on the earlier rows: of frozen ones all "
+                "rows certify."
+            )
         together = Rows(_num_samples(X), groups, time)
         part_a, part_b = split(together, self.certify_size, frozen, rng)
         X_b, y_b = _safe_indexing(X, part_b), y[part_b]
