@@ -215,7 +215,7 @@ def test_the_classifier_and_new_data():
     vote = MajorityVoteClassifier(bound="best", n_voters=20, random_state=0).fit(X[:400], y[:400])
     assert vote.certificate_.risk_bound < 0.2
     vote.verify(X[:400], y[:400])
-    new = vote.certify(X[400:], y[400:])
+    new = vote.certify(X[400:], y[400:], bound="best")
     assert new.bound == "best"
     assert new.evidence["winner"] == "heldout"
     vote.verify(X[400:], y[400:], new)

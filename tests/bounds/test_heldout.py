@@ -210,6 +210,7 @@ def test_predictions_and_labels_must_match():
 # --- the classifier ---
 
 
+@pytest.mark.filterwarnings("ignore:The vote of its members")
 @pytest.mark.parametrize("k", [2, 10])
 def test_the_errors_are_those_of_predict_itself(k):
     """Eight voters and many classes: ties everywhere."""

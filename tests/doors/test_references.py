@@ -52,7 +52,7 @@ def test_a_prior_changed_after_fit_changes_nothing(bound, prior, data):
     vote.partial_fit(X_new, y_new)
     other.partial_fit(X_new, y_new)
     assert vote.certificate_.prior.tolist() == before.tolist()
-    assert vote.certificate_.to_dict() == other.certificate_.to_dict()
+    assert vote.certificate_ == other.certificate_
 
 
 def test_a_prior_of_frozen_voters_changed_after_fit(prior, data):
@@ -84,7 +84,7 @@ def test_fixed_votes_changed_after_fit_change_nothing(data):
     vote.certificate_.verify()
     vote.verify(X, y)
     vote.partial_fit(X_new, y_new)
-    assert vote.certificate_.to_dict() == other.partial_fit(X_new, y_new).certificate_.to_dict()
+    assert vote.certificate_ == other.partial_fit(X_new, y_new).certificate_
 
 
 def test_arrays_given_to_certify_changed_later(prior):
@@ -267,10 +267,10 @@ def test_equal_indexes_and_plain_arrays_are_accepted(data):
     for index in (np.arange(300), np.arange(300)[::-1], np.arange(300).astype(str)):
         frame, labels = pd.DataFrame(X, index=index), series(y, index)
         new, new_labels = pd.DataFrame(X_new, index=index), series(y_new, index)
-        claimed = small().fit(X, y).certificate_.to_dict()
+        claimed = small().fit(X, y).certificate_
         for pair in ((frame, labels), (frame, y), (X, labels), (frame, y.tolist())):
             vote = small().fit(*pair)
-            assert vote.certificate_.to_dict() == claimed
+            assert vote.certificate_ == claimed
             vote.verify(*pair)
         vote = small().fit(frame, labels)
         assert vote.certify(new, new_labels).n_samples == 300

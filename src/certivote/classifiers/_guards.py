@@ -135,7 +135,7 @@ def unknown_labels(y: NDArray[Any], unknown: NDArray[np.bool_]) -> list[str]:
     if not unknown.any():
         return []
     return [
-        "y has labels that are none of the known classes, such as "
+        "y has labels that the classifier has never seen, such as "
         f"{y[unknown][:1].tolist()[0]!r}, on {np.count_nonzero(unknown)} examples."
     ]
 
