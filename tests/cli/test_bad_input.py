@@ -266,7 +266,7 @@ def test_labels_of_which_a_model_knows_some(labels, known, unknown, invoke, tabl
     frame = pd.read_csv(tmp_path / "table.csv")
     errors = np.sum(model.predict(frame[["width", "height"]]) != frame["label"].to_numpy())
     assert fields["evidence"]["vote_errors"] == errors >= 20
-    words = f"y has labels that are none of the known classes, such as {unknown}, on 20 examples."
+    words = f"y has labels that the classifier has never seen, such as {unknown}, on 20 examples."
     assert fields["findings"] == [words]
     assert f"warning: {words}" in done.stderr.splitlines()
 
