@@ -142,7 +142,7 @@ def test_a_missing_target_is_told_the_nearest_name(refused, table):
         (np.arange(40) % 4 / 4, "has 4 different values in 40 rows"),
         ([None, "a", "b", "a"] * 10, "is missing in 10 of 40 rows"),
         ([None, 0, 1, 1] * 10, "is missing in 10 of 40 rows"),
-        ([None] * 40, "is missing in 40 of 40 rows"),
+        ([None] * 40, "is missing in all 40 rows"),
         (["1", "two"] * 20, "mixes numbers and text, such as 1 and 'two'"),
     ],
 )

@@ -71,10 +71,16 @@ def test_an_ordinary_table_is_not_unusual(read, plain):
         ({"new": (np.arange(60) * 997) % 60}, "number", 0, "60 different values of 60"),
         ({"new": [np.nan, 1.0, np.nan, 2.5] * 15}, "number", 30, "missing in 30 of 60 rows"),
         (
-            {"new": pd.date_range("2020-01-01", periods=60).strftime("%d.%m.%Y")},
+            {"new": [f"{i // 60 + 8:02}:{i % 60:02}" for i in range(60)]},
             "category",
             0,
             "dates as text, read as a category: 60 different values",
+        ),
+        (
+            {"new": [f"{i % 12 + 1:02}/{i % 7 + 1:02}/2020" for i in range(60)]},
+            "category",
+            0,
+            "dates that can be read in two ways, read as a category: write them as 2026-01-31",
         ),
     ],
 )
@@ -246,3 +252,38 @@ def test_names_that_are_none(name):
 def test_names_of_times():
     assert all(map(names_a_time, ["year", "Date", "saleDate", "created_time", "Timestamp", "DAY"]))
     assert not any(map(names_a_time, ["age", "timer", "daytime_temp", "years_of_service", "x1"]))
+
+
+# --- dates ---------------------------------------------------------------------------------------
+
+FORMS = ["%Y-%m-%d", "%Y-%m-%d %H:%M", "%d.%m.%Y", "%m/%d/%Y", "%d %b %Y", "%Y-%m-%dT%H:%M:%S+0200"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_dates_are_alike_in_text_and_by_type(form, read, plain):
+    days = pd.Series(pd.Timestamp("1969-11-25") + pd.to_timedelta(np.arange(60) % 40, unit="D"))
+    days[7] = pd.NaT
+    texts = days.dt.strftime(form)
+    by_text = read(plain.assign(day=texts)[["day", *plain.columns]], "y")
+    assert entry(by_text, "day")["kind"] == "date"
+    assert entry(by_text, "day")["missing"] == 1
+    expected = (days - pd.Timestamp(0)).dt.total_seconds() - 7200 * form.endswith("0200")
+    assert by_text.X["day"].equals(expected)
+
+
+def test_a_model_of_dates_takes_text_and_types(invoke, plain, tmp_path):
+    days = pd.Series(pd.Timestamp("2020-01-25") + pd.to_timedelta(np.arange(60) % 40, unit="D"))
+    frame = plain.assign(day=days)
+    frame.assign(day=days.dt.strftime("%d.%m.%Y")).to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    options = ("--target", "y", "--n-voters", 3, "-q")
+    answers = []
+    for kind in ("csv", "parquet"):
+        invoke("certify", f"t.{kind}", *options, "--out", kind, cwd=tmp_path)
+        for data in ("t.csv", "t.parquet"):
+            model = f"{kind}/model.joblib"
+            answers.append(invoke("predict", model, data, cwd=tmp_path).stdout)
+    assert len(set(answers)) == 1
+    frame.assign(day="03.04.2020").to_csv(tmp_path / "two.csv", index=False)
+    done = invoke("predict", "csv/model.joblib", "two.csv", cwd=tmp_path, status=2)
+    assert "dates that can be read in two ways, such as '03.04.2020'" in done.stderr

@@ -76,7 +76,7 @@ def test_types_of_columns(write):
         "part": True,
         "colour": False,
         "flag": False,
-        "day": False,
+        "day": True,
         "gaps": True,
     }
     first = table.X.iloc[:3]

@@ -39,6 +39,7 @@ PRIOR_LEARNED = "learned on part A"
 
 # Which file the data came from, and how it was read: who is given rows cannot know.
 DATA_KEYS = frozenset({"data", "data_sha256", "target", "dropped", "categorical"})
+DATA_KEYS |= {"na_values", "keep_na", "rows_without_label"}
 # What there is only where voters were trained on part A, or where an estimator was fitted.
 _OF_A_SPLIT = frozenset({"voter_samples", "seed", "certify_size", "frozen_parts"})
 _OF_A_FIT = frozenset({"added_samples", "look", "delta_of_all_looks"})
@@ -52,13 +53,13 @@ def check_sha256(name: str, value: object) -> str:
 
 
 def column_names(name: str, value: object) -> list[str]:
-    """Return the names of columns, which are written as a list in JSON."""
+    """Return the names of columns, or texts, which are written as a list in JSON."""
     try:
         names = json.loads(value) if isinstance(value, str) else None
     except (ValueError, RecursionError):
         names = None
     if not isinstance(names, list) or not all(isinstance(column, str) for column in names):
-        raise ValueError(f"{name} must be a list of columns, got {value!r}.")
+        raise ValueError(f"{name} must be a list of texts, got {value!r}.")
     return names
 
 
@@ -71,6 +72,12 @@ def _text(name: str, value: object) -> str:
 def _columns(name: str, value: object) -> str:
     column_names(name, value)
     return str(value)
+
+
+def _true(name: str, value: object) -> bool:
+    if value is not True:
+        raise ValueError(f"{name} must be true where it stands, got {value!r}.")
+    return value
 
 
 def _choice(*choices: str) -> Callable[[str, object], str]:
@@ -115,6 +122,9 @@ _KEYS: dict[str, Callable[[str, object], Any]] = {
     "target": _text,
     "dropped": _columns,
     "categorical": _columns,
+    "na_values": _columns,
+    "keep_na": _true,
+    "rows_without_label": check_count,
 }
 # What statistics of any kind may say; each kind may say more.
 _FACTS: dict[str, Callable[[str, object], Any]] = {

@@ -44,6 +44,9 @@ def certify(
     target: options.Target = None,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
+    na_values: options.NaValues = None,
+    keep_na: options.KeepNa = False,
+    drop_missing_target: options.DropMissingTarget = False,
     group: options.Group = None,
     time: options.Time = None,
     bound: Annotated[
@@ -144,8 +147,13 @@ def certify(
     )
     if time is not None and (group is not None or model is not None):
         raise ValueError("--time is for a vote that is trained here, and split by it alone.")
-    columns = {"target": target, "drop": drop or [], "categorical": categorical or []}
+    columns: dict[str, Any] = {
+        "target": target,
+        "drop": drop or [],
+        "categorical": categorical or [],
+    }
     columns |= {"group": group, "time": time}
+    columns["missing"] = options.missing(na_values, keep_na, drop_missing_target)
     given = _Given(model, members, delta, baseline, positive, seed)
     result = _certify(learner, options.DATA if data is None else data, columns, given, out, as_json)
     if as_json:

@@ -48,7 +48,10 @@ _LIKE_A_DATE = re.compile(
 )
 # What pandas does not guess: twelve hours a day, years of two digits, times alone.
 _OTHER_DATES = {"%m/%d/%Y %I:%M:%S %p", "%m/%d/%Y %I:%M %p", "%d/%m/%Y %I:%M:%S %p"}
-_OTHER_DATES |= {"%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d-%b-%y", "%H:%M:%S", "%H:%M"}
+_OTHER_DATES |= {"%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d-%b-%y"}
+_HOURS = re.compile(r"\s*\d{1,2}:\d{2}\b")
+_OF_A_DAY = {"%H:%M:%S", "%H:%M"}
+_TWO_WAYS = "dates that can be read in two ways"
 _ISO = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}.*)?)?")
 
 
@@ -165,8 +168,8 @@ class Values:
         return pd.Series(_objects([*texts, None])[self.codes], index=self.index, dtype=object)
 
     @cached_property
-    def dates(self) -> list[NDArray[np.int64]]:
-        """The values as times, once for each way in which all of them can be read as dates."""
+    def dates(self) -> list[NDArray[np.float64]]:
+        """The values in seconds since 1970, once for each way to read all of them as dates."""
         import pandas as pd
         from pandas.tseries.api import guess_datetime_format
 
@@ -179,7 +182,7 @@ class Values:
                 warnings.simplefilter("ignore")
                 guesses = (guess_datetime_format(self.texts[0], dayfirst=d) for d in (True, False))
                 forms = {form for form in guesses if form is not None}
-            forms |= _OTHER_DATES
+            forms |= _OTHER_DATES | _OF_A_DAY
         found = []
         for form in sorted(forms):
             for texts in (self.texts[:100], self.texts):
@@ -187,8 +190,27 @@ class Values:
                 if times.isna().any():
                     break
             else:
-                found.append(times.dt.tz_localize(None).to_numpy().astype(np.int64))
+                found.append(_seconds(times).to_numpy())
         return found
+
+    @cached_property
+    def days(self) -> list[NDArray[np.float64]]:
+        """The dates, of which times without a day are none; two ways that say the same are one."""
+        if not self.dates or _HOURS.match(self.texts[0]):
+            return []
+        return [way for i, way in enumerate(self.dates) if not _among(way, self.dates[:i])]
+
+
+def _among(way: NDArray[np.float64], others: list[NDArray[np.float64]]) -> bool:
+    return any(np.array_equal(way, other) for other in others)
+
+
+def _seconds(times: Any) -> Any:
+    """Return a column of times in seconds since 1970."""
+    import pandas as pd
+
+    plain = times.dt.tz_convert(None) if times.dt.tz is not None else times
+    return (plain - pd.Timestamp(0)) / pd.Timedelta(seconds=1)
 
 
 def _objects(values: list[Any]) -> NDArray[np.object_]:
@@ -231,6 +253,8 @@ class Columns:
                 columns[name] = self._floats(name)
             elif self.values(name).mixed:
                 mixed.append(name)
+            elif len(self.values(name).days) == 1:
+                columns[name] = self._floats(name)
             else:
                 columns[name] = self._category(name)
         if mixed:
@@ -252,12 +276,19 @@ class Columns:
                 columns[name] = self._category(name)
                 continue
             if not self.is_of_numbers(name) and np.isnan(self.values(name).numbers).any():
-                raise ValueError(
-                    f"column {name!r} holds numbers for the model, but "
-                    f"{self.values(name).first_text!r} in {self.path}."
-                )
+                self._refuse_texts(name)
             columns[name] = self._floats(name)
         return pd.DataFrame(columns, index=self.frame.index)
+
+    def _refuse_texts(self, name: str) -> None:
+        """Refuse text in a column of numbers, unless it can be read as dates in one way."""
+        values = self.values(name)
+        if len(values.days) == 1:
+            return
+        what = repr(values.first_text)
+        if values.days:
+            what = f"{_TWO_WAYS}, such as {what}, write them as 2026-01-31,"
+        raise ValueError(f"column {name!r} holds numbers for the model, but {what} in {self.path}.")
 
     def as_they_are(self, names: Sequence[str]) -> Any:
         """Return the columns as pandas reads them."""
@@ -289,6 +320,8 @@ class Columns:
         note = ""
         if n == 1:
             note = "one value only"
+        elif len(values.days) > 1:
+            note = f"{_TWO_WAYS}, read as a category: write them as 2026-01-31"
         elif n > _MANY and values.dates:
             note = f"dates as text, read as a category: {n} different values"
         elif n > _MANY and 2 * n > known:
@@ -302,10 +335,12 @@ class Columns:
         """Return a column as floats, dates in seconds since 1970, and refuse infinite ones."""
         import pandas as pd
 
-        column = self.frame[name]
-        if self.is_of_dates(name):
-            plain = column.dt.tz_convert(None) if column.dt.tz is not None else column
-            column = (plain - pd.Timestamp(0)) / pd.Timedelta(seconds=1)
+        column, dates = self.frame[name], self.is_of_dates(name)
+        if dates:
+            column = _seconds(column)
+        elif not self.is_of_numbers(name) and self.values(name).days:
+            values, dates = self.values(name), True
+            column = pd.Series(np.append(values.days[0], np.nan)[values.codes], values.index)
         try:
             floats = pd.to_numeric(column).astype(float)
         except OverflowError:
@@ -322,9 +357,9 @@ class Columns:
         note = ""
         if low == high:
             note = "one value only"
-        elif not self.is_of_dates(name):
+        elif not dates:
             note = _numbering(name, array, len(array) - missing, high - low)
-        self._note(name, "date" if self.is_of_dates(name) else "number", missing, note)
+        self._note(name, "date" if dates else "number", missing, note)
         return floats
 
     def _note(self, name: str, kind: str, missing: int, note: str = "") -> None:

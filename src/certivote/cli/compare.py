@@ -35,6 +35,9 @@ def compare(
     target: options.Target = None,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
+    na_values: options.NaValues = None,
+    keep_na: options.KeepNa = False,
+    drop_missing_target: options.DropMissingTarget = False,
     delta: options.Delta = options.DELTA,
     constant: options.Constant = None,
     share_delta: Annotated[
@@ -76,7 +79,8 @@ def compare(
     check_prior(prior)
     for name in list_bounds():
         bound_at(name, delta, constant)
-    table = read_table(data, target, drop or [], categorical or [], quiet=True)
+    missing = options.missing(na_values, keep_na, drop_missing_target)
+    table = read_table(data, target, drop or [], categorical or [], quiet=True, missing=missing)
     for line in () if silent else table.unusual():
         note(line)
     folder = results_folder(out, table.name, "comparison", _FILES)

@@ -3,7 +3,7 @@
 import difflib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from .._utils.files import file_sha256
 from ..datasets import list_datasets, load
 from .columns import Columns, Values
 from .table_checks import IDENTIFIERS, ORDER, check_identifiers, check_order, times_in
-from .table_files import NO_NAME, open_table
+from .table_files import NO_NAME, USUAL, Missing, TableFile, open_table
 
 __all__ = ["Table", "builtin_names", "builtin_table", "read_table"]
 
@@ -23,6 +23,8 @@ _SCIKIT_LEARN = ("breast-cancer", "digits")
 _USUAL_TARGETS = ("target", "class", "label", "y")
 # So many columns with the same note have a line each.
 _ALIKE = 3
+# More classes than so many are none, and more different whole numbers are a quantity.
+_MOST_CLASSES, _MOST_NUMBERS = 1000, 100
 
 
 @dataclass
@@ -81,6 +83,7 @@ def read_table(
     labelled: bool = True,
     as_read: bool = False,
     quiet: bool = False,
+    missing: Missing = USUAL,
 ) -> Table:
     """Read examples from a file or a built-in name, and refuse what cannot be certified.
 
@@ -96,8 +99,9 @@ def read_table(
         raise ValueError("DATA must be a file or a built-in name, got an empty text.")
     path = Path(data)
     if data in builtin_names() and not path.exists():
-        refused = {"--target": target, "--drop": drop, "--categorical": categorical}
-        refused |= {"--group": group, "--time": time}
+        refused: dict[str, Any] = {"--target": target, "--drop": drop, "--categorical": categorical}
+        refused |= {"--group": group, "--time": time, "--na-values": missing.na_values}
+        refused |= {"--keep-na": missing.keep_na, "--drop-missing-target": missing.drop_unlabelled}
         for option, value in refused.items():
             if value:
                 raise ValueError(f"{option} is for files: {data} is built in, as it is.")
@@ -117,17 +121,22 @@ def read_table(
         rest = [name for name in file.names if name not in drop and name not in aside]
         target, guess = _find_target(target, rest, features, path)
     as_text = [*categorical, *(names_only or ()), *([] if target is None else [target])]
-    frame = file.read(as_text, as_read)
+    frame = file.read(as_text, as_read, missing, target)
     if len(frame) == 0:
         raise ValueError(f"{path} has a header but no rows.")
-    provenance = {
+    provenance: dict[str, Any] = {
         "data": path.name.encode("utf-8", "replace").decode(),
         "data_sha256": file_sha256(path),
     }
-    y, classes = None, dict[str, int]()
+    y, classes, findings = None, dict[str, int](), list[str]()
     if target is not None:
-        y, classes = _labels(frame[target], target, path)
         provenance["target"] = target
+        frame, left_out = _labelled(frame, target, file, missing, path)
+        if left_out:
+            provenance["rows_without_label"], finding = left_out
+            findings.append(finding)
+        y, classes = _labels(frame[target], target, path, named=target in categorical)
+        findings += _alike(classes, target)
     left = [name for name in file.names if name not in (*drop, *aside, target)]
     if features is not None:
         _require_all(
@@ -143,6 +152,10 @@ def read_table(
         provenance["dropped"] = json.dumps(list(drop))
     if categorical:
         provenance["categorical"] = json.dumps(list(categorical))
+    if missing.na_values is not None:
+        provenance["na_values"] = json.dumps(list(missing.na_values))
+    if missing.keep_na:
+        provenance["keep_na"] = True
     columns = Columns(frame, path)
     if as_read:
         X = columns.as_they_are(left)
@@ -155,7 +168,8 @@ def read_table(
             columns.leave(name, "target", guess)
         elif name not in left:
             columns.leave(name, "dropped", "" if name else f"the first column {NO_NAME}")
-    table = Table(path.stem, X, y, provenance, reading=_reading(columns, classes))
+    reading = _reading(columns, classes)
+    table = Table(path.stem, X, y, provenance, reading=reading, findings=findings)
     if group is not None:
         table.groups = _groups(columns, group, path)
     if time is not None:
@@ -303,16 +317,60 @@ def _find_target(
     return (usual or others[-1:])[0], f"taken as the target, {why}; --target names another"
 
 
-def _labels(column: Any, target: str, path: Path) -> tuple[NDArray[Any], dict[str, int]]:
-    """Return the labels, and how many rows are of each."""
+def _labelled(
+    frame: Any, target: str, file: TableFile, missing: Missing, path: Path
+) -> tuple[Any, tuple[int, str] | None]:
+    """Return the rows that have a label, and of the others, if any, how many and a finding."""
+    gaps = frame[target].isna().to_numpy()
+    n, rows = int(np.count_nonzero(gaps)), len(frame)
+    if not n:
+        return frame, None
+    texts = file.verbatim([target])[target][gaps].dropna().astype(str)
+    counts = texts[texts != ""].value_counts()
+    listed = [f"the text {text!r} in {count:,} rows" for text, count in counts[:8].items()]
+    held = ", ".join(listed)
+    if n == rows or not missing.drop_unlabelled:
+        if held and missing.na_values is None:
+            raise ValueError(
+                f"the target {target!r} of {path} holds {held}, which reads as missing: keep it "
+                "as a class with --keep-na, name what is missing with --na-values, or leave rows "
+                "without a label out with --drop-missing-target."
+            )
+        where = f"all {rows:,} rows" if n == rows else f"{n:,} of {rows:,} rows"
+        advice = "" if n == rows else "leave these rows out with --drop-missing-target, or "
+        raise ValueError(
+            f"the target {target!r} is missing in {where} of {path}: {advice}name another column "
+            "with --target."
+        )
+    finding = (
+        f"{n:,} of {rows:,} rows had no label and were left out: the claim is about rows that have "
+        "one."
+    )
+    if held:
+        finding += f" Read as missing was {held}."
+    return frame[~gaps].reset_index(drop=True), (n, finding)
+
+
+def _alike(classes: Iterable[str], target: str) -> list[str]:
+    """Return a finding on labels that are the same but for capitals and blanks."""
+    spellings: dict[str, list[str]] = {}
+    for label in classes:
+        spellings.setdefault(" ".join(label.split()).casefold(), []).append(label)
+    several = [" and ".join(map(repr, found)) for found in spellings.values() if len(found) > 1]
+    if not several:
+        return []
+    return [
+        f"The target {target!r} has labels that differ by capitals or blanks only, and are "
+        f"different classes here: {'; '.join(several[:8])}. Write each in one way."
+    ]
+
+
+def _labels(
+    column: Any, target: str, path: Path, named: bool
+) -> tuple[NDArray[Any], dict[str, int]]:
+    """Return the labels, which may be `named` numbers, and how many rows are of each."""
     import pandas as pd
 
-    missing = int(column.isna().sum())
-    if missing:
-        raise ValueError(
-            f"the target {target!r} is missing in {missing} of {len(column)} rows of {path}: "
-            "remove these rows, or name another column with --target."
-        )
     if not pd.api.types.is_numeric_dtype(column.dtype) and (texts := Values(column)).mixed:
         raise ValueError(
             f"the target {target!r} mixes numbers and text, such as {texts.examples}: write "
@@ -326,12 +384,16 @@ def _labels(column: Any, target: str, path: Path) -> tuple[NDArray[Any], dict[st
             f"the target {target!r} has one value only, {kinds[0].item()!r}: there is nothing to "
             "tell apart."
         )
+    numbers = kinds.dtype.kind in "iuf" and kinds.size > _MOST_NUMBERS
     fractions = kinds.dtype.kind == "f" and bool(np.any(kinds != np.round(kinds)))
-    if fractions or kinds.size == len(codes) or kinds.size > max(50, len(codes) // 2):
+    most = min(max(50, len(codes) // 2), _MOST_CLASSES)
+    if fractions or kinds.size == len(codes) or kinds.size > most or (numbers and not named):
+        numbered = f", or say that its numbers are names with --categorical {target!r}"
         raise ValueError(
             f"the target {target!r} has {kinds.size} different values in {len(codes)} rows: that "
             "is a quantity (regression) or an identifier, and certivote certifies classifiers. "
-            "Name a column of classes with --target."
+            "Name a column of classes with --target, or make classes of it, such as above and "
+            f"below a limit{numbered if numbers and kinds.size <= most else ''}."
         )
     return kinds[codes], _class_counts(kinds, codes)
 

@@ -21,6 +21,7 @@ from ..classifiers import CertifiedVote
 from ..voters import Stumps, Trees
 from .data import Table, read_table
 from .output import is_safe, note
+from .table_files import USUAL, Missing
 
 __all__ = [
     "TRUST",
@@ -179,6 +180,7 @@ def read_for(
     labelled: bool = True,
     positive: str | None = None,
     quiet: bool = False,
+    missing: Missing = USUAL,
 ) -> Table:
     """Read data as a model takes it: its columns, of its types, and labels that it knows.
 
@@ -199,6 +201,7 @@ def read_for(
         as_read=categories is None,
         labelled=labelled,
         quiet=quiet,
+        missing=missing,
     )
     if labelled and positive is None and hasattr(_first(model), "classes_"):
         _check_classes(np.asarray(_first(model).classes_), table)

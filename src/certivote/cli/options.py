@@ -6,12 +6,15 @@ import warnings
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .._utils.formatting import printable_lines
 from .output import fail, show_warning
+
+if TYPE_CHECKING:
+    from .table_files import Missing
 
 # What is taken where nothing else is asked for.
 DATA, DELTA = "breast-cancer", 0.05
@@ -21,6 +24,13 @@ RUNS_CODE = (
     "Loading a .joblib file runs code that is in it: name only a file that you trust. A .skops "
     "file is loaded without that, or refused."
 )
+
+
+def missing(na_values: list[str] | None, keep_na: bool, drop_unlabelled: bool) -> "Missing":
+    """Return what these options say of missing values."""
+    from .table_files import Missing
+
+    return Missing(None if na_values is None else tuple(na_values), keep_na, drop_unlabelled)
 
 
 def complete_bound(incomplete: str) -> list[str]:
@@ -61,7 +71,23 @@ Categorical = Annotated[
     list[str] | None,
     typer.Option(help="A column of numbers, or of numbers and text, that are names. Repeatable."),
 ]
-
+NaValues = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--na-values",
+        metavar="TEXT",
+        help="A text that means missing, in every column, instead of NA, None, nan, ? and the "
+        "like. Repeatable; an empty cell is always missing.",
+    ),
+]
+KeepNa = Annotated[
+    bool,
+    typer.Option("--keep-na", help="Texts such as None and NA in the target are labels."),
+]
+DropMissingTarget = Annotated[
+    bool,
+    typer.Option("--drop-missing-target", help="Leave rows without a label out, and say so."),
+]
 Group = Annotated[
     str | None,
     typer.Option(

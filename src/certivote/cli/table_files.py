@@ -13,10 +13,12 @@ from typing import Any
 
 from .output import note
 
-__all__ = ["NO_NAME", "TableFile", "open_table"]
+__all__ = ["NO_NAME", "USUAL", "Missing", "TableFile", "open_table"]
 
-# UCI's mark of a missing value, besides those of pandas.
-_MISSING = ["?"]
+# What reads as missing: what pandas takes for it, and UCI's mark.
+_MISSING: tuple[str, ...] = ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan")
+_MISSING += ("1.#IND", "1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null")
+_MISSING += ("?",)
 NO_NAME = "has no name, as an index of pandas: it is left out"
 _SEPARATORS = (",", ";", "\t", "|")
 # What is looked at to tell how a file is written, in bytes and in rows.
@@ -24,13 +26,36 @@ _SAMPLE, _SAMPLE_ROWS, _LONGEST_HEADER = 1 << 16, 20, 1 << 23
 
 
 @dataclass(frozen=True)
+class Missing:
+    """Which texts of a file mean that there is nothing, and what becomes of rows without a label.
+
+    ``na_values`` stand instead of the usual ones; a cell without text is always missing.
+    """
+
+    na_values: tuple[str, ...] | None = None
+    # No text of the target is missing.
+    keep_na: bool = False
+    # Rows without a label are left out.
+    drop_unlabelled: bool = False
+
+    def texts(self, of_target: bool = False) -> list[str]:
+        """Return the texts that are missing, in the target or in another column."""
+        if of_target and self.keep_na:
+            return [""]
+        return list(_MISSING if self.na_values is None else ("", *self.na_values))
+
+
+USUAL = Missing()
+
+
+@dataclass(frozen=True)
 class TableFile:
     """A file of which the columns are known, and which reads them."""
 
     names: list[str]
-    # Reads a frame, given the columns to read as text, and whether all others are left as pandas
-    # reads them.
-    read: Callable[[Sequence[str], bool], Any]
+    # Reads a frame, given the columns to read as text, whether all others are left as pandas reads
+    # them, what is missing, and the target.
+    read: Callable[[Sequence[str], bool, Missing, str | None], Any]
     # Reads some columns as they are written.
     verbatim: Callable[[Sequence[str]], Any]
 
@@ -40,10 +65,7 @@ def open_table(path: Path, quiet: bool) -> TableFile:
     with path.open("rb") as file:
         head = file.read(_SAMPLE)
     if head[:4] == b"PAR1":
-        frame = _read_parquet(path)
-        return TableFile(
-            list(frame.columns), lambda as_text, as_read: frame, lambda names: frame[list(names)]
-        )
+        return _typed_file(_read_parquet(path))
     if b"\0" in head:
         raise ValueError(
             f"{path} is neither a CSV nor a Parquet file, or not in UTF-8: convert it first."
@@ -59,15 +81,17 @@ def open_table(path: Path, quiet: bool) -> TableFile:
     if len(names) < len(layout.names) and not quiet:
         note(f"the first column of {path} {NO_NAME}.")
 
-    def read(as_text: Sequence[str], as_read: bool) -> Any:
-        frame = _read_csv(path, layout, list(as_text))
+    def read(as_text: Sequence[str], as_read: bool, missing: Missing, target: str | None) -> Any:
+        nothing = {name: missing.texts(name == target) for name in layout.names}
+        marks = {"na_values": nothing, "keep_default_na": False}
+        frame = _read_csv(path, layout, list(as_text), **marks)
         _refuse_swallowed_rows(path, layout, frame)
         if as_read:
             return frame
         # What pandas takes for true and false is text too, as it is written in the file.
         truths = [name for name in frame.columns if frame[name].dtype in (bool, object)]
         if truths:
-            frame[truths] = _read_csv(path, layout, truths)[truths]
+            frame[truths] = _read_csv(path, layout, truths, **marks)[truths]
         return frame
 
     def verbatim(wanted: Sequence[str]) -> Any:
@@ -77,6 +101,27 @@ def open_table(path: Path, quiet: bool) -> TableFile:
         return frame[list(wanted)]
 
     return TableFile(names, read, verbatim)
+
+
+def _typed_file(frame: Any) -> TableFile:
+    """Return a file that says itself what is missing: texts are only where they are named."""
+
+    def read(as_text: Sequence[str], as_read: bool, missing: Missing, target: str | None) -> Any:
+        if missing.na_values is None:
+            return frame
+        return _without_texts(frame, missing, target)
+
+    return TableFile(list(frame.columns), read, lambda names: frame[list(names)])
+
+
+def _without_texts(frame: Any, missing: Missing, target: str | None) -> Any:
+    """Return a frame without the texts that mean that there is nothing."""
+    frame = frame.copy()
+    for name in frame.columns:
+        if frame[name].dtype.kind not in "biufcmM":
+            nothing = frame[name].isin(missing.texts(name == target))
+            frame[name] = frame[name].mask(nothing)
+    return frame
 
 
 @dataclass(frozen=True)
@@ -149,7 +194,6 @@ def _read_csv(path: Path, layout: _Layout, as_text: list[str], **settings: Any) 
                 header=0,
                 names=layout.names,
                 index_col=False,
-                na_values=_MISSING,
                 low_memory=False,
                 dtype=dict.fromkeys(as_text, "str"),
                 encoding="utf-8-sig",

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._utils.files import file_sha256
 from . import options
 from .output import MODEL, check_belongs, claim_of, fail, print_json, say
 
 if TYPE_CHECKING:
     from ..certificate import Certificate
+    from .table_files import Missing
 
 __all__ = ["verify"]
 
@@ -127,6 +129,7 @@ def _verify_votes(
     from .data import builtin_names
     from .models import blame, load_model, read_for
     from .table_checks import TOPICS
+    from .table_files import USUAL
 
     vote = load_model(model, quiet)
     if isinstance(vote, list | tuple):
@@ -134,19 +137,25 @@ def _verify_votes(
     provenance = certificate.provenance
     if "voters_from" not in provenance:
         raise CertificateError("the certificate is of a table of votes, not of a model.")
-    target, drop, categorical = None, [], []
+    target, drop, categorical, missing = None, [], [], USUAL
     if "data_sha256" in provenance and data not in builtin_names():
         target = str(provenance.get("target"))
         drop, categorical = (
             column_names(key, provenance.get(key, "[]")) for key in ("dropped", "categorical")
         )
+        missing = _missing(provenance)
     positive = provenance.get("positive")
     together = provenance.get("grouped_by"), provenance.get("split_by_time")
-    table = read_for(
-        vote, data, target, drop, categorical, *together, positive=positive, quiet=quiet
-    )
+    columns = (target, drop, categorical, *together)
+    try:
+        table = read_for(vote, data, *columns, positive=positive, quiet=quiet, missing=missing)
+    except ValueError as error:
+        if Path(data).is_file() and file_sha256(data) == provenance.get("data_sha256"):
+            raise CertificateError(f"{data} is not as the certificate says: {error}") from error
+        raise
     same = provenance.get("data_sha256") == table.provenance.get("data_sha256")
     try:
+        _check_left_out(provenance, table.provenance)
         verify_model(vote, table.X, table.y, certificate, groups=table.groups, time=table.time)
         if same and certificate.made:  # of older ones, which did not look, it is said only
             certificate.verify_checks(table.checks, table.findings, TOPICS)
@@ -163,6 +172,30 @@ def _verify_votes(
     if certificate.neighbours is not None and certificate.neighbours.baseline_from == GIVEN:
         not_checked.append("that the class of the baseline was named before looking")
     return checked, not_checked + _differences(provenance, table.provenance), table.findings
+
+
+def _missing(provenance: Mapping[str, Any]) -> "Missing":
+    """Return how a certificate says that missing values were read."""
+    from ..certificate.provenance import column_names
+    from .table_files import Missing
+
+    texts = provenance.get("na_values")
+    return Missing(
+        None if texts is None else tuple(column_names("na_values", texts)),
+        "keep_na" in provenance,
+        "rows_without_label" in provenance,
+    )
+
+
+def _check_left_out(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    """Refuse another number of rows without a label than the one that is claimed."""
+    from ..certificate import CertificateError
+
+    said, counted = (of.get("rows_without_label", 0) for of in (claimed, found))
+    if said != counted:
+        raise CertificateError(
+            f"rows_without_label is claimed to be {said}, but {counted} rows have no label."
+        )
 
 
 def _origins(provenance: Mapping[str, Any]) -> tuple[list[str], list[str]]:
