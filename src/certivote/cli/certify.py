@@ -96,7 +96,7 @@ def certify(
         ),
     ] = None,
     data_option: Annotated[
-        str | None, typer.Option("--data", help="The same as DATA.", show_default=False)
+        list[str] | None, typer.Option("--data", help="The same as DATA.", show_default=False)
     ] = None,
     seed: options.Seed = options.SEED,
     jobs: options.Jobs = None,
@@ -113,19 +113,19 @@ def certify(
 ) -> None:
     """Turn a table into a vote with a certificate, or certify a classifier that you have.
 
-    Part of the rows trains the voters; the others learn their weights and certify them. Missing
-    values and categories are handled, by what the training rows say. With --model all rows certify
-    what it predicts. Written are model.joblib, certificate.json and report.html, and model.skops if
-    skops is installed: others can load it without running code in it. Without DATA it is shown on
-    breast-cancer.
+    Several files with the same columns are one table. Part of the rows trains the voters; the
+    others learn their weights and certify them. Missing values and categories are handled, by what
+    the training rows say. With --model all rows certify what it predicts. Written are model.joblib,
+    certificate.json and report.html, and model.skops if skops is installed: others can load it
+    without running code in it. Without DATA it is shown on breast-cancer.
     """
     from ..bounds import bound_at
     from ..classifiers import MajorityVoteClassifier
     from .models import check_prior, make_voters
 
-    if data is not None and data_option is not None:
+    if data and data_option:
         raise ValueError("DATA and --data are the same thing: give one of them.")
-    data = data_option if data is None else data
+    data = data or data_option
     training = {"--voters": voters, "--n-voters": n_voters, "--certify-size": certify_size}
     own = {"--members": members, "--baseline": baseline, "--positive": positive}
     if model is not None:
@@ -155,7 +155,7 @@ def certify(
     columns |= {"group": group, "time": time}
     columns["missing"] = options.missing(na_values, keep_na, drop_missing_target)
     given = _Given(model, members, delta, baseline, positive, seed)
-    result = _certify(learner, options.DATA if data is None else data, columns, given, out, as_json)
+    result = _certify(learner, data or [options.DATA], columns, given, out, as_json)
     if as_json:
         print_json({name: result[name] for name in result if name not in ("table", "said")})
     else:
@@ -182,10 +182,10 @@ def _refuse(given: Mapping[str, Any], why: str) -> None:
 
 
 def _check_model_options(
-    data: str | None, training: Mapping[str, Any], prior: str, own: Mapping[str, Any]
+    data: list[str] | None, training: Mapping[str, Any], prior: str, own: Mapping[str, Any]
 ) -> None:
     """Refuse options of training beside a model, a model without data, and what excludes it."""
-    if data is None:
+    if not data:
         raise ValueError("--model needs DATA that is new to it: give a file.")
     _refuse(training, "is for training: with --model nothing is trained.")
     if prior == "learned":
@@ -197,7 +197,7 @@ def _check_model_options(
 
 def _certify(
     learner: "MajorityVoteClassifier",
-    data: str,
+    data: list[str],
     columns: dict[str, Any],
     given: _Given,
     out: Path | None,
@@ -239,7 +239,11 @@ def _certify(
         tell(f"the certificate in {folder} will be replaced.")
     clock.lap("reading")
     page: dict[str, Any] = {
-        "details": {"data": data, "model": MODEL, **({"from": str(model)} if model else {})},
+        "details": {
+            "data": ", ".join(data),
+            "model": MODEL,
+            **({"from": str(model)} if model else {}),
+        },
         "table": table.reading or None,
     }
     with _without_findings(table, warn, said) as found:

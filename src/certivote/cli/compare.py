@@ -31,7 +31,7 @@ _QUADRATIC = ("mincq", "cqboost")
 
 @options.command
 def compare(
-    data: options.Data = options.DATA,
+    data: options.DataIfAny = None,
     target: options.Target = None,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
@@ -80,7 +80,9 @@ def compare(
     for name in list_bounds():
         bound_at(name, delta, constant)
     missing = options.missing(na_values, keep_na, drop_missing_target)
-    table = read_table(data, target, drop or [], categorical or [], quiet=True, missing=missing)
+    table = read_table(
+        data or [options.DATA], target, drop or [], categorical or [], quiet=True, missing=missing
+    )
     for line in () if silent else table.unusual():
         note(line)
     folder = results_folder(out, table.name, "comparison", _FILES)

@@ -1,6 +1,7 @@
 """Tables from files and built-in names: columns of numbers or categories, and a target."""
 
 import difflib
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,9 +16,9 @@ from .._utils.files import file_sha256
 from ..datasets import list_datasets, load
 from .columns import Columns, Values
 from .table_checks import IDENTIFIERS, ORDER, check_identifiers, check_order, times_in
-from .table_files import NO_NAME, USUAL, Missing, TableFile, open_table
+from .table_files import NO_NAME, USUAL, Missing, TableFile, open_tables, table_name
 
-__all__ = ["Table", "builtin_names", "builtin_table", "read_table"]
+__all__ = ["Table", "builtin_names", "builtin_table", "read_table", "sha256_of"]
 
 _SCIKIT_LEARN = ("breast-cancer", "digits")
 _USUAL_TARGETS = ("target", "class", "label", "y")
@@ -50,14 +51,15 @@ class Table:
     # What was looked for in all of it and not found, by topic, and what was found.
     checks: dict[str, str] = field(default_factory=dict)
     findings: list[str] = field(default_factory=list)
+    # What is worth a word about the file as a whole.
+    remarks: list[str] = field(default_factory=list)
 
     def unusual(self) -> list[str]:
-        """Return a line on each column about which something is unusual, or on many alike."""
-        notes: dict[str, list[str]] = {}
+        """Return what is unusual about the file, and about each column, or many alike."""
+        lines, notes = list(self.remarks), dict[str, list[str]]()
         for column in self.reading.get("columns", ()):
             if column["note"] and (column["kind"] != "dropped" or not column["name"]):
                 notes.setdefault(column["note"], []).append(column["name"])
-        lines = []
         for note, names in notes.items():
             if len(names) > _ALIKE:
                 lines.append(f"{len(names)} columns, such as {names[0]!r}: {note}")
@@ -72,7 +74,7 @@ def builtin_names() -> list[str]:
 
 
 def read_table(
-    data: str,
+    data: str | Sequence[str],
     target: str | None = None,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -85,7 +87,9 @@ def read_table(
     quiet: bool = False,
     missing: Missing = USUAL,
 ) -> Table:
-    """Read examples from a file or a built-in name, and refuse what cannot be certified.
+    """Read examples from files or a built-in name, and refuse what cannot be certified.
+
+    Several files are one table, with the rows in their order.
 
     The target is guessed if it is None. ``features`` are the columns that a model needs, where it
     knows their names, and ``names_only`` those of them that hold categories, where it is known that
@@ -95,19 +99,20 @@ def read_table(
     are no features, unless a model needs them. ``quiet`` leaves out the note on a column without a
     name, which is never read.
     """
-    if not data:
+    names = [data] if isinstance(data, str) else list(data)
+    if not all(names):
         raise ValueError("DATA must be a file or a built-in name, got an empty text.")
-    path = Path(data)
-    if data in builtin_names() and not path.exists():
+    paths, path = [Path(name) for name in names], ", ".join(names)
+    if path in builtin_names() and not paths[0].exists():
         refused: dict[str, Any] = {"--target": target, "--drop": drop, "--categorical": categorical}
         refused |= {"--group": group, "--time": time, "--na-values": missing.na_values}
         refused |= {"--keep-na": missing.keep_na, "--drop-missing-target": missing.drop_unlabelled}
         for option, value in refused.items():
             if value:
-                raise ValueError(f"{option} is for files: {data} is built in, as it is.")
-        return builtin_table(data)
-    _check_file(path)
-    file = open_table(path, quiet)
+                raise ValueError(f"{option} is for files: {path} is built in, as it is.")
+        return builtin_table(path)
+    _check_files(paths)
+    file = open_tables(paths, quiet)
     aside = [name for name in (group, time) if name is not None]
     options = {"--drop": drop, "--categorical": categorical}
     options |= {"--group": aside[:1] if group else (), "--time": aside[-1:] if time else ()}
@@ -125,8 +130,8 @@ def read_table(
     if len(frame) == 0:
         raise ValueError(f"{path} has a header but no rows.")
     provenance: dict[str, Any] = {
-        "data": path.name.encode("utf-8", "replace").decode(),
-        "data_sha256": file_sha256(path),
+        "data": ", ".join(part.name for part in paths).encode("utf-8", "replace").decode(),
+        "data_sha256": sha256_of(names),
     }
     y, classes, findings = None, dict[str, int](), list[str]()
     if target is not None:
@@ -169,7 +174,8 @@ def read_table(
         elif name not in left:
             columns.leave(name, "dropped", "" if name else f"the first column {NO_NAME}")
     reading = _reading(columns, classes)
-    table = Table(path.stem, X, y, provenance, reading=reading, findings=findings)
+    table = Table(table_name(paths[0]), X, y, provenance, reading=reading, findings=findings)
+    table.remarks += file.remarks
     if group is not None:
         table.groups = _groups(columns, group, path)
     if time is not None:
@@ -181,7 +187,7 @@ def read_table(
     return table
 
 
-def _groups(columns: Columns, name: str, path: Path) -> Any:
+def _groups(columns: Columns, name: str, path: str) -> Any:
     """Return which rows belong together, by a column of any kind that is missing nowhere."""
     import pandas as pd
 
@@ -190,7 +196,7 @@ def _groups(columns: Columns, name: str, path: Path) -> Any:
     return pd.Series(codes, index=columns.frame.index, name=name)
 
 
-def _time(columns: Columns, name: str, path: Path) -> Any:
+def _time(columns: Columns, name: str, path: str) -> Any:
     """Return when each row came, by a column of numbers or dates that is missing nowhere."""
     import pandas as pd
 
@@ -206,7 +212,7 @@ def _time(columns: Columns, name: str, path: Path) -> Any:
     return pd.Series(ways[0], index=columns.frame.index, name=name)
 
 
-def _refuse_missing(option: str, name: str, missing: int, rows: int, path: Path) -> None:
+def _refuse_missing(option: str, name: str, missing: int, rows: int, path: str) -> None:
     if missing:
         raise ValueError(
             f"{option} {name!r} is missing in {missing} of {rows} rows of {path}: fill it in, or "
@@ -253,18 +259,35 @@ def builtin_table(name: str) -> Table:
     return table
 
 
+def sha256_of(data: Sequence[str]) -> str:
+    """Return the SHA-256 of a file; of several that of theirs, a line each, in their order."""
+    digests = [file_sha256(name) for name in data]
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.sha256("".join(f"{digest}\n" for digest in digests).encode()).hexdigest()
+
+
+def _check_files(paths: Sequence[Path]) -> None:
+    """Refuse files that are not there, and one that is named twice."""
+    for path in paths:
+        _check_file(path)
+    for i, path in enumerate(paths):
+        if any(path.samefile(other) for other in paths[:i]):
+            raise ValueError(f"{path} is given twice: its rows would count twice.")
+
+
 def _check_file(path: Path) -> None:
     if not path.exists():
         near = difflib.get_close_matches(str(path), builtin_names(), n=1)
         hint = f" Did you mean the built-in {near[0]}?" if near else ""
         raise ValueError(f"there is no file {path}.{hint}")
     if path.is_dir():
-        raise ValueError(f"{path} is a folder: give a CSV or Parquet file.")
+        raise ValueError(f"{path} is a folder: give the files in it.")
     if path.stat().st_size == 0:
         raise ValueError(f"{path} is empty.")
 
 
-def _require(who: str, name: str, names: Sequence[str], path: Path) -> None:
+def _require(who: str, name: str, names: Sequence[str], path: str) -> None:
     if name in names:
         return
     lower = {known.lower(): known for known in names}
@@ -278,7 +301,7 @@ def _require(who: str, name: str, names: Sequence[str], path: Path) -> None:
 
 
 def _require_all(
-    features: Sequence[str], names: Sequence[str], path: Path, otherwise: Mapping[str | None, str]
+    features: Sequence[str], names: Sequence[str], path: str, otherwise: Mapping[str | None, str]
 ) -> None:
     """Refuse a table that lacks columns of a model, or has them for something else."""
     for name in features:
@@ -298,7 +321,7 @@ def _require_all(
 
 
 def _find_target(
-    target: str | None, names: list[str], features: Sequence[str] | None, path: Path
+    target: str | None, names: list[str], features: Sequence[str] | None, path: str
 ) -> tuple[str, str]:
     """Return the target, and how it was found if nobody named it."""
     if target is not None:
@@ -318,7 +341,7 @@ def _find_target(
 
 
 def _labelled(
-    frame: Any, target: str, file: TableFile, missing: Missing, path: Path
+    frame: Any, target: str, file: TableFile, missing: Missing, path: str
 ) -> tuple[Any, tuple[int, str] | None]:
     """Return the rows that have a label, and of the others, if any, how many and a finding."""
     gaps = frame[target].isna().to_numpy()
@@ -366,7 +389,7 @@ def _alike(classes: Iterable[str], target: str) -> list[str]:
 
 
 def _labels(
-    column: Any, target: str, path: Path, named: bool
+    column: Any, target: str, path: str, named: bool
 ) -> tuple[NDArray[Any], dict[str, int]]:
     """Return the labels, which may be `named` numbers, and how many rows are of each."""
     import pandas as pd

@@ -171,7 +171,7 @@ def _writer(path: Path) -> str | None:
 
 def read_for(
     model: Any,
-    data: str,
+    data: str | Sequence[str],
     target: str | None = None,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),

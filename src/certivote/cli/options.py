@@ -52,11 +52,12 @@ def complete_data(incomplete: str) -> list[str]:
 _data = typer.Argument(
     metavar="DATA",
     autocompletion=complete_data,
-    help="A CSV or Parquet file with one row per example, or a built-in name: breast-cancer, "
-    "digits, or one of `certivote datasets`.",
+    help="A file with one row per example: CSV, Parquet, JSON Lines or Excel, packed or not; or a "
+    "built-in name: breast-cancer, digits, or one of `certivote datasets`.",
 )
 Data = Annotated[str, _data]
-DataIfAny = Annotated[str | None, _data]
+# Several files are one table.
+DataIfAny = Annotated[list[str] | None, _data]
 Target = Annotated[
     str | None,
     typer.Option(

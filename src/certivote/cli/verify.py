@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._utils.files import file_sha256
 from . import options
 from .output import MODEL, check_belongs, claim_of, fail, print_json, say
 
@@ -32,7 +31,12 @@ def verify(
         Path | None,
         typer.Option(help=f"The model file that was written with it. {options.RUNS_CODE}"),
     ] = None,
-    data: Annotated[str | None, typer.Option(help="The data that it was made from.")] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The data that it was made from. Repeatable, for the files of one table."
+        ),
+    ] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
@@ -45,7 +49,7 @@ def verify(
     The exit status is 0 if what was checked is right, 1 if it is not, 2 if nothing could be
     checked.
     """
-    if (model is None) != (data is None):
+    if (model is None) != (not data):
         raise ValueError("--model and --data must be given together: votes need both.")
     result = _verify(certificate, model, data, quiet or as_json)
     if as_json:
@@ -75,7 +79,7 @@ def _print_result(result: dict[str, Any], quiet: bool, everything: bool) -> None
         fail(f"the certificate does not hold up: {result['reason']}")
 
 
-def _verify(path: Path, model: Path | None, data: str | None, quiet: bool) -> dict[str, Any]:
+def _verify(path: Path, model: Path | None, data: list[str] | None, quiet: bool) -> dict[str, Any]:
     """Check a certificate: its arithmetic alone, or all of it with the model and the data.
 
     What comes back says whether it holds (None if only the arithmetic was checked, which is right),
@@ -93,7 +97,7 @@ def _verify(path: Path, model: Path | None, data: str | None, quiet: bool) -> di
         certificate.verify()
         checked.append("the arithmetic: KL from the weights, the bound from the evidence")
         unbound = check_belongs(certificate, path, own_model)
-        if model is not None and data is not None:
+        if model is not None and data:
             more, not_checked, found = _verify_votes(certificate, model, data, quiet)
             checked += more
         for name in unbound:
@@ -119,14 +123,14 @@ def _verify(path: Path, model: Path | None, data: str | None, quiet: bool) -> di
 
 
 def _verify_votes(
-    certificate: "Certificate", model: Path, data: str, quiet: bool
+    certificate: "Certificate", model: Path, data: list[str], quiet: bool
 ) -> tuple[list[str], list[str], list[str]]:
     """Count the votes again, and return what was checked, what was not, and what was found."""
     from ..certificate import CertificateError
     from ..certificate.neighbours import GIVEN
     from ..certificate.provenance import column_names
     from ..classifiers import verify_model
-    from .data import builtin_names
+    from .data import builtin_names, sha256_of
     from .models import blame, load_model, read_for
     from .table_checks import TOPICS
     from .table_files import USUAL
@@ -138,7 +142,7 @@ def _verify_votes(
     if "voters_from" not in provenance:
         raise CertificateError("the certificate is of a table of votes, not of a model.")
     target, drop, categorical, missing = None, [], [], USUAL
-    if "data_sha256" in provenance and data not in builtin_names():
+    if "data_sha256" in provenance and data[0] not in builtin_names():
         target = str(provenance.get("target"))
         drop, categorical = (
             column_names(key, provenance.get(key, "[]")) for key in ("dropped", "categorical")
@@ -150,8 +154,11 @@ def _verify_votes(
     try:
         table = read_for(vote, data, *columns, positive=positive, quiet=quiet, missing=missing)
     except ValueError as error:
-        if Path(data).is_file() and file_sha256(data) == provenance.get("data_sha256"):
-            raise CertificateError(f"{data} is not as the certificate says: {error}") from error
+        there = all(Path(name).is_file() for name in data)
+        if there and sha256_of(data) == provenance.get("data_sha256"):
+            raise CertificateError(
+                f"{', '.join(data)} is not as the certificate says: {error}"
+            ) from error
         raise
     same = provenance.get("data_sha256") == table.provenance.get("data_sha256")
     try:
@@ -163,7 +170,8 @@ def _verify_votes(
         if same:
             raise
         raise CertificateError(
-            f"{error} {data} is another file than the one that was certified, {_name(provenance)}."
+            f"{error} {', '.join(data)} is another file than the one that was certified, "
+            f"{_name(provenance)}."
         ) from error
     except Exception:
         blame(vote, table, positive)

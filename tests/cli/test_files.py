@@ -1,0 +1,273 @@
+"""Tables as people have them: packed, in other formats, and in several files."""
+
+import bz2
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from certivote.cli.data import read_table
+from certivote.cli.table_files import Missing
+
+SMALL = ("--target", "repaid", "--drop", "id", "--n-voters", 3, "-q")
+
+
+def zipped(text, *names):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(name, text)
+    return buffer.getvalue()
+
+
+PACKERS = {
+    "t.csv.gz": gzip.compress,
+    "t.csv.bz2": bz2.compress,
+    "t.csv.xz": lzma.compress,
+    "t.csv.zip": lambda text: zipped(text, "t.csv"),
+    "t.zip": lambda text: zipped(text, "folder/t.csv", "__MACOSX/folder/._t.csv", "folder/.hidden"),
+    "told by its bytes.csv": gzip.compress,
+}
+
+
+@pytest.fixture
+def same(loans, tmp_path):
+    """Read files, and compare with the table that pandas wrote as plain CSV."""
+    loans.to_csv(tmp_path / "plain.csv", index=False)
+    plain = read_table(str(tmp_path / "plain.csv"))
+
+    def same(*names, **settings):
+        table = read_table([str(tmp_path / name) for name in names], **settings)
+        pd.testing.assert_frame_equal(table.X, plain.X)
+        assert table.y.tolist() == loans["repaid"].tolist()
+        return table
+
+    return same
+
+
+# --- packed --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_packed(name, loans, same, tmp_path):
+    content = PACKERS[name](loans.to_csv(index=False).encode())
+    (tmp_path / name).write_bytes(content)
+    table = same(name)
+    assert table.name == ("told by its bytes" if "told" in name else "t")
+    assert table.provenance["data"] == name
+    assert table.provenance["data_sha256"] == hashlib.sha256(content).hexdigest()
+
+
+def test_a_packed_file_is_read_with_as_much_care(tmp_path):
+    text = 'a;b;y\n1,5;"x\ny";u\n2,5;"x\nz";v\n' + "3,5;w;u\n4,5;w;v\n" * 20
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(text.encode("utf-8-sig")))
+    table = read_table(str(tmp_path / "t.csv.gz"))
+    plain = pd.read_csv(io.StringIO(text), sep=";", decimal=",")
+    assert table.X["a"].tolist() == plain["a"].tolist()
+    assert table.X["b"].tolist() == plain["b"].tolist()
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b'a,y\n"1,u\n2,v\n3,u\n'))
+    with pytest.raises(ValueError, match="a quote that opens on line 2 and never closes"):
+        read_table(str(tmp_path / "t.csv.gz"))
+
+
+def test_a_packed_parquet_file(loans, tmp_path):
+    loans.to_parquet(tmp_path / "t.parquet")
+    (tmp_path / "t.zip").write_bytes(zipped((tmp_path / "t.parquet").read_bytes(), "t.parquet"))
+    packed, plain = (read_table(str(tmp_path / name)) for name in ("t.zip", "t.parquet"))
+    pd.testing.assert_frame_equal(packed.X, plain.X)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("t.zip", zipped("a,y\n1,2\n", "one.csv", "two.csv"), "tables, 'one.csv', 'two.csv': unp"),
+        ("t.zip", zipped(""), "holds no table"),
+        ("t.zip", zipped("a", "a/.b"), "holds no table"),
+        ("t.zip", zipped("a,y\n1,2\n", "one.csv")[:40], "cannot be unpacked"),
+        ("t.csv.gz", gzip.compress(b"a,y\n1,2\n")[:-9], "cannot be unpacked"),
+        ("t.csv.gz", gzip.compress(b""), "is empty"),
+        ("t.csv.bz2", b"BZh9 and no more", "cannot be unpacked"),
+        ("t.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "is of an older Excel"),
+        ("t.bin", b"a,b\n\0\0", "is neither CSV, Parquet, JSON Lines nor Excel"),
+    ],
+)
+def test_bad_packages(name, content, words, invoke, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    done = invoke("certify", name, cwd=tmp_path, status=2)
+    assert words in " ".join(done.stderr.split())
+
+
+def test_what_lies_beside_the_table_in_an_archive(loans, same, tmp_path):
+    text = loans.to_csv(index=False)
+    with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
+        archive.writestr("README.txt", "about")
+        archive.writestr("loans.csv", text)
+    same("t.zip")
+
+
+# --- JSON Lines ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.ndjson", "t.jsonl.gz"])
+def test_json_lines(name, loans, same, tmp_path):
+    loans.to_json(tmp_path / name, orient="records", lines=True)
+    same(name)
+
+
+def test_types_of_json_lines(tmp_path):
+    rows = [
+        {"n": i, "flag": i % 3 == 0, "day": f"2020-01-{i % 28 + 1:02}", "y": i % 2 == 0}
+        for i in range(40)
+    ]
+    rows[3] |= {"flag": None, "n": None}
+    del rows[4]["day"]
+    text = "\n\n".join(json.dumps(row) for row in rows)
+    (tmp_path / "t.jsonl").write_text(text, encoding="utf-8-sig")
+    table = read_table(str(tmp_path / "t.jsonl"))
+    assert table.X["n"].isna().tolist() == [i == 3 for i in range(40)]
+    assert table.X["flag"].tolist()[:3] == ["True", "False", "False"]
+    assert pd.isna(table.X["flag"][3])
+    assert table.X["day"][0] == pd.Timestamp("2020-01-01").timestamp()
+    assert np.isnan(table.X["day"][4])
+    assert table.y.tolist() == [row["y"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"a": 1}\n{"a": \n', "line 2 of t.jsonl is not JSON"),
+        ('{"a": 1}\n[1]\n', "line 2 of t.jsonl is no row"),
+        ('{"a": 1}\n\n{"a": [1]}\n', "column 'a' of t.jsonl holds several values on line 3"),
+        ("[" * 100_000, "line 1 of t.jsonl is not JSON"),
+        ("\n", "t.jsonl is empty"),
+    ],
+)
+def test_bad_json_lines(text, words, invoke, tmp_path):
+    (tmp_path / "t.jsonl").write_text(text, encoding="utf-8")
+    done = invoke("certify", "t.jsonl", cwd=tmp_path, status=2)
+    assert words in " ".join(done.stderr.split())
+
+
+# --- Excel ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def excel():
+    pytest.importorskip("openpyxl")
+
+
+def test_excel(excel, loans, same, tmp_path):
+    loans.to_excel(tmp_path / "t.xlsx", index=False)
+    assert same("t.xlsx").unusual() == same("plain.csv").unusual()
+    loans.to_excel(tmp_path / "t.xlsx")  # with an index
+    same("t.xlsx")
+
+
+def test_types_of_excel(excel, tmp_path):
+    days = pd.Series(pd.date_range("2020-01-30", periods=40))
+    frame = pd.DataFrame({"day": days, "n": ["NA", *range(39)], "y": ["None", "b"] * 20})
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    table = read_table(str(tmp_path / "t.xlsx"), missing=Missing(keep_na=True))
+    assert table.X["day"].tolist() == [day.timestamp() for day in days]
+    assert np.isnan(table.X["n"][0])
+    assert table.X["n"].tolist()[1:] == list(range(39))
+    assert table.y.tolist() == ["None", "b"] * 20
+
+
+def test_sheets(excel, loans, same, invoke, tmp_path):
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as writer:
+        loans.to_excel(writer, sheet_name="loans", index=False)
+        loans[:5].to_excel(writer, sheet_name="other", index=False)
+    same("t.xlsx")
+    done = invoke("certify", "t.xlsx", *SMALL[:-1], "--explain", cwd=tmp_path)
+    assert "has 2 sheets: the first one, 'loans', is read" in " ".join(done.stdout.split())
+
+
+def test_excel_without_openpyxl(invoke, monkeypatch, tmp_path):
+    (tmp_path / "t.xlsx").write_bytes(zipped("", "xl/workbook.xml"))
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    monkeypatch.setattr("certivote.cli.table_files.find_spec", lambda name: None)
+    done = invoke("certify", "t.xlsx", cwd=tmp_path, status=2)
+    assert "Excel needs openpyxl: pip install 'certivote[excel]'." in done.stderr
+
+
+def test_a_broken_excel_file(excel, invoke, tmp_path):
+    (tmp_path / "t.xlsx").write_bytes(zipped("", "xl/workbook.xml"))
+    done = invoke("certify", "t.xlsx", cwd=tmp_path, status=2)
+    assert "t.xlsx is not a readable Excel file" in done.stderr
+
+
+# --- several files -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def parts(loans, tmp_path):
+    """The loans in three files, the second with its columns in another order."""
+    loans[:100].to_csv(tmp_path / "a.csv", index=False)
+    loans[100:150][loans.columns[::-1]].to_csv(tmp_path / "b.csv", index=False, sep=";")
+    loans[150:].to_csv(tmp_path / "c.csv.gz", index=False)
+    return ["a.csv", "b.csv", "c.csv.gz"]
+
+
+def test_several_files(parts, same, tmp_path):
+    table = same(*parts)
+    digests = [hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in parts]
+    lines = "".join(f"{digest}\n" for digest in digests)
+    assert table.name == "a"
+    assert table.provenance["data"] == "a.csv, b.csv, c.csv.gz"
+    assert table.provenance["data_sha256"] == hashlib.sha256(lines.encode()).hexdigest()
+
+
+def test_several_files_are_certified_and_checked_as_one(parts, same, invoke, tmp_path):
+    invoke("certify", *parts, *SMALL, cwd=tmp_path)
+    invoke("certify", "plain.csv", *SMALL, cwd=tmp_path)
+    several, one = (
+        json.loads((tmp_path / folder / "certificate.json").read_text(encoding="utf-8"))
+        for folder in ("a-certificate", "plain-certificate")
+    )
+    assert several["risk_bound"] == one["risk_bound"]
+    files = ("a-certificate/certificate.json", "--model", "a-certificate/model.joblib")
+    given = [word for name in parts for word in ("--data", name)]
+    done = invoke("verify", *files, *given, cwd=tmp_path)
+    assert "byte for byte" not in done.stdout
+    done = invoke("verify", *files, "--data", "plain.csv", cwd=tmp_path)
+    assert "it is not, byte for byte" in " ".join(done.stdout.split())
+    invoke("verify", *files, *given[2:4], *given[:2], *given[4:], cwd=tmp_path, status=1)
+
+
+def test_a_column_that_is_empty_in_one_of_the_files(loans, same, tmp_path):
+    loans.assign(city=None)[:100].to_csv(tmp_path / "a.csv", index=False)
+    loans[100:].to_csv(tmp_path / "b.csv")
+    table = read_table([str(tmp_path / name) for name in ("a.csv", "b.csv")])
+    assert table.X["city"][:100].isna().all()
+    assert table.X["city"][100:].dropna().tolist() == loans["city"][100:].dropna().tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"age": "Age"}, "b.csv has other columns than a.csv: it lacks 'age', and it has besides"),
+        (None, "a.csv is given twice"),
+    ],
+)
+def test_files_that_are_not_of_one_table(change, words, loans, invoke, tmp_path):
+    loans.to_csv(tmp_path / "a.csv", index=False)
+    if change is not None:
+        loans.rename(columns=change).to_csv(tmp_path / "b.csv", index=False)
+    second = "b.csv" if change else Path("..") / tmp_path.name / "a.csv"
+    done = invoke("certify", "a.csv", second, *SMALL, cwd=tmp_path, status=2)
+    assert words in " ".join(done.stderr.split()).replace("../" + tmp_path.name + "/", "")
+
+
+def test_a_file_that_is_not_there(loans, invoke, tmp_path):
+    loans.to_csv(tmp_path / "a.csv", index=False)
+    done = invoke("certify", "a.csv", "breast-cancer", *SMALL, cwd=tmp_path, status=2)
+    assert "there is no file breast-cancer" in done.stderr
