@@ -21,6 +21,7 @@ __all__ = [
     "check_votes",
     "coded",
     "codes_of",
+    "is_missing",
     "merge_labels",
 ]
 
@@ -82,11 +83,12 @@ def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(labels != labels)
     if labels.dtype.kind != "O":
         return np.zeros(1, dtype=np.bool_)
-    flat = (_is_missing(label) for label in labels.flat)
+    flat = (is_missing(label) for label in labels.flat)
     return np.fromiter(flat, dtype=np.bool_, count=labels.size).reshape(labels.shape)
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any) -> bool:
+    """Tell whether a value stands for none: None, NaN, NaT, pandas.NA or a masked one."""
     if label is None or label is np.ma.masked:
         return True
     if isinstance(label, str | bytes):

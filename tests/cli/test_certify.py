@@ -214,7 +214,7 @@ def test_target_drop_and_categorical(invoke, certified, loans, tmp_path):
     vote = joblib.load(tmp_path / "results" / "model.joblib")
     assert vote.classes_.tolist() == ["Lyon", "Metz", "Paris"]
     assert vote.feature_names_in_.tolist() == ["income", "age", "branch"]
-    encoder = pipeline_of(vote)[0].named_transformers_["categories"]
+    encoder = pipeline_of(vote)[0].encoder_
     (names,) = encoder.categories_
     assert set(names) <= {str(number) for number in range(101, 110)}
     provenance = certificate_in(tmp_path / "results")["provenance"]
@@ -344,12 +344,12 @@ def test_preprocessing_is_that_of_part_a(two_fits, split):
     _, vote, frame = two_fits
     part_a = frame.iloc[split(len(frame))[0]]
     columns = pipeline_of(vote)[0]
-    imputer = columns.named_transformers_["numbers"]
+    imputer = columns.imputer_
     medians = part_a[["income", "age", "branch"]].median()
     assert imputer.statistics_.tolist() == medians.tolist()
     # All rows together would have said something else: the test can fail.
     assert frame["income"].median() > medians["income"]
-    (cities,) = columns.named_transformers_["categories"].categories_
+    (cities,) = columns.encoder_.categories_
     assert list(cities[:-1]) == sorted(part_a["city"].dropna().unique())
     assert pd.isna(cities[-1])
     assert frame["city"].nunique() > len(cities[:-1])

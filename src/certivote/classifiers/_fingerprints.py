@@ -124,7 +124,7 @@ def is_hardly_chance(X: Any, rows: NDArray[np.uint64]) -> bool:
     # Of equally likely rows fewer come once than of others.
     if distinct.size * mean * np.exp(-mean) > _SURPRISING and not np.any(times == 1):
         return True
-    n = X.shape[1] if hasattr(X, "shape") else len(X[0])
+    n = X.shape[1] if sparse.issparse(X) else len(_columns(X))
     rng = np.random.default_rng(0)
     halves = (rng.permutation(n)[: n // 2] for _ in range(_HALVES if n > 1 else 0))
     told_apart = [np.unique(row_fingerprints(X, half)).size for half in halves]

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing, check_random_state
 
 from .._utils.validation import refuse_mask
-from ..labels import check_aligned, check_labels
+from ..labels import check_aligned, check_labels, is_missing
 
 __all__ = ["Rows", "as_table", "drawn", "drawn_again", "plain_number", "seed_of", "split"]
 
@@ -71,12 +71,21 @@ def as_table(X: Any) -> Any:
     refuse_mask("X", X)
     if not hasattr(X, "columns") and not isinstance(X, list):
         X = np.asarray(X)
-    if np.ndim(X) < 2:
+    ndim = 2 if hasattr(X, "columns") else np.ndim(X)
+    if ndim == 1 and _are_texts(X):
+        return np.asarray(X, dtype=object)
+    if ndim < 2:
         raise ValueError(
-            f"Expected 2D array, got {np.ndim(X)}D array instead. Reshape your data: one row per "
+            f"Expected 2D array, got {ndim}D array instead. Reshape your data: one row per "
             "example, one column per feature."
         )
     return X
+
+
+def _are_texts(values: Any) -> bool:
+    """Tell whether there is a text in each row, or nothing."""
+    kinds = [type(value) for value in values if not is_missing(value)]
+    return bool(kinds) and all(issubclass(kind, str) for kind in kinds)
 
 
 def split(

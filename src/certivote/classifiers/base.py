@@ -100,8 +100,10 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
-            The examples.
+        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features), or texts
+            The examples. Trees and stumps take dataframes with names, dates and gaps, and a list or
+            series of texts, as features that part A decides on: see
+            `certivote.voters.TableFeatures`. Other voters get what is given.
         y : array-like of shape (n_samples,)
             Their labels, of any type.
         groups : array-like of shape (n_samples,), default=None

@@ -107,7 +107,7 @@ class MajorityVoteClassifier(CertifiedVote):
     fit_times_ : dict of str to float
         The seconds that `fit` spent in training, voting, checking and learning.
     n_features_in_ : int
-        The number of features seen by `fit`.
+        The number of features seen by `fit`; texts have none.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, where X has names.
 

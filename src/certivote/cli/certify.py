@@ -321,7 +321,7 @@ def _tested(model: Any, table: "Table", given: _Given) -> "Certificate":
 
 def _fit(learner: "MajorityVoteClassifier", voters: Any, table: "Table") -> Any:
     """Fit the learner, with voters that are fitted already if there are such."""
-    from .models import frozen
+    from .models import frozen, say_texts
 
     if voters is not None:
         learner.set_params(voters=frozen(voters))
@@ -331,6 +331,7 @@ def _fit(learner: "MajorityVoteClassifier", voters: Any, table: "Table") -> Any:
             f"{type(voters).__name__} is one classifier, with no members to take apart: leave "
             "--members out, and it is certified as it is."
         )
+    say_texts(vote, table)
     # A model is saved without a taste for progress bars.
     vote.verbose = 0
     return vote

@@ -8,17 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_regressor
-from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import get_tags
 
 from .._version import __version__
 from ..classifiers import CertifiedVote
-from ..voters import Stumps, Trees
+from ..voters import Stumps, TableFeatures, Trees
 from .data import Table, read_table
 from .output import is_safe, note
 from .table_files import USUAL, Missing
@@ -33,14 +30,12 @@ __all__ = [
     "load_model",
     "make_voters",
     "read_for",
+    "say_texts",
 ]
 
 # One line of a terminal, as a note.
 TRUST = "loading a .joblib file runs code that is in it: load only what you trust."
-_COLUMNS, _CATEGORIES = "columns", "categories"
 _KINDS = ("trees", "forest", "extra-trees", "stumps")
-# A category beyond these, by frequency on part A, counts as "another one".
-_MOST_CATEGORIES = 50
 
 
 def check_prior(prior: str) -> None:
@@ -50,11 +45,7 @@ def check_prior(prior: str) -> None:
 
 
 def make_voters(kind: str | None, n_voters: int | None, n_jobs: int | None) -> Pipeline:
-    """Return unfitted voters, trees if None, after a preprocessing: both are fitted on part A only.
-
-    Missing numbers become the median, with a column that says so; categories become columns of
-    their own, a missing one too.
-    """
+    """Return unfitted voters, trees if None, after `TableFeatures`: both see part A only."""
     if kind is None:
         kind = _KINDS[0]
     if kind not in _KINDS:
@@ -70,22 +61,7 @@ def make_voters(kind: str | None, n_voters: int | None, n_jobs: int | None) -> P
     else:
         ensemble = RandomForestClassifier if kind == "forest" else ExtraTreesClassifier
         voters = ensemble(n_voters or 100, n_jobs=n_jobs)
-    return Pipeline([(_COLUMNS, _preprocessing()), ("voters", voters)])
-
-
-def _preprocessing() -> ColumnTransformer:
-    numbers = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    categories = OneHotEncoder(
-        handle_unknown="infrequent_if_exist",
-        max_categories=_MOST_CATEGORIES,
-        sparse_output=False,
-    )
-    return ColumnTransformer(
-        [
-            ("numbers", numbers, make_column_selector(dtype_include=np.number)),
-            (_CATEGORIES, categories, make_column_selector(dtype_exclude=np.number)),
-        ]
-    )
+    return Pipeline([("columns", TableFeatures()), ("voters", voters)])
 
 
 def load_model(path: Path, quiet: bool) -> Any:
@@ -188,7 +164,8 @@ def read_for(
     column; one that knows neither takes all columns by their names. Where one label is called
     positive the others may be written as they like.
     """
-    features, categories = _feature_names(model), _category_names(model)
+    features = _feature_names(model)
+    categories = None if features is None else _category_names(model)
     table = read_table(
         data,
         target,
@@ -222,6 +199,8 @@ def read_for(
 
 def _takes_texts(model: Any) -> bool:
     """Tell whether a model begins with what takes a text of each example, and no row of a table."""
+    if is_vote(model):
+        return not hasattr(model, "n_features_in_")
     while hasattr(model, "best_estimator_"):
         model = model.best_estimator_
     first = model.steps[0][1] if isinstance(model, Pipeline) else model
@@ -238,14 +217,28 @@ def _feature_names(model: Any) -> list[str] | None:
 
 
 def _category_names(model: Any) -> list[str] | None:
-    """Return the columns of categories of a vote of `make_voters`; None for other models."""
+    """Return the columns of categories and texts of a vote of a table; None for other models."""
+    features = _table_features(model)
+    return None if features is None else features.named("category", "text")
+
+
+def _table_features(model: Any) -> TableFeatures | None:
+    """Return what is in front of the voters of a vote of a table."""
     for group in model.voters_.groups if is_vote(model) else ():
         # Voters at the end of a pipeline keep what comes before them.
-        steps = getattr(getattr(group, "transformers", None), "named_steps", {})
-        if isinstance(steps.get(_COLUMNS), ColumnTransformer):
-            chosen = {name: list(names) for name, _, names in steps[_COLUMNS].transformers_}
-            return chosen.get(_CATEGORIES, [])
+        for _, step in getattr(getattr(group, "transformers", None), "steps", ()):
+            if isinstance(step, TableFeatures):
+                return step
     return None
+
+
+def say_texts(vote: Any, table: Table) -> None:
+    """Say of the columns that a vote took for texts that it did."""
+    features = _table_features(vote)
+    texts = [] if features is None else features.named("text")
+    for column in table.reading.get("columns", ()):
+        if column["name"] in texts:
+            column |= {"kind": "text", "note": "text: turned into words"}
 
 
 def _check_classes(known: NDArray[Any], table: Table) -> None:

@@ -52,6 +52,7 @@ _OWN = {
         "Prepared",
         "Stump",
         "Stumps",
+        "TableFeatures",
         "TableGroup",
         "Trees",
         "Voters",

@@ -7,6 +7,7 @@ from .._utils.addresses import publish
 from .base import Voters, predictions
 from .ensembles import inner_data, inner_estimator
 from .estimators import EstimatorGroup, Preparation, Prepared, as_bare_array, as_tree_data
+from .preparing import TableFeatures
 from .sources import fit_voters, frozen_parts, is_frozen
 from .stumps import Stump, Stumps
 from .table import PredictionTable, TableGroup
@@ -19,6 +20,7 @@ __all__ = [
     "Prepared",
     "Stump",
     "Stumps",
+    "TableFeatures",
     "TableGroup",
     "Trees",
     "Voters",

@@ -16,6 +16,7 @@ from .._utils.progress import progress_bar
 from .base import Voters, guarded
 from .ensembles import check_one_output, inner_estimator, unpack
 from .estimators import EstimatorGroup
+from .preparing import TableFeatures, needs_features
 from .stumps import Stumps
 from .table import PredictionTable
 from .trees import Trees, train_each
@@ -131,6 +132,8 @@ def fit_voters(
     """
     rng = random_state if random_state is not None else np.random.RandomState()
     if isinstance(voters, PredictionTable):
+        if np.ndim(X) < 2:
+            raise ValueError("X must be a table with a column of predictions of each voter.")
         return Voters([voters.group(np.shape(X)[1])])
     if isinstance(voters, list | tuple):
         return Voters([_fit_list(voters, X, y, rng, n_jobs, verbose)])
@@ -141,6 +144,8 @@ def fit_voters(
             known = ", ".join(map(repr, named))
             raise ValueError(f"voters must be {known}, classifiers or a list, got {voters!r}.")
         voters = named[name]
+        if needs_features(X):
+            voters = Pipeline([("columns", TableFeatures()), ("voters", voters)])
     return Voters([unpack(_fit_one(voters, X, y, rng, "voters", n_jobs, verbose))])
 
 
