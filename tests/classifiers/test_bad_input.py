@@ -76,8 +76,8 @@ def test_fit_parameters_are_refused(kind, data, small):
     X, y, *_ = data
     with pytest.raises(ValueError, match=r"sample_weight is refused.*no certificate would hold"):
         small(kind).fit(X, y, sample_weight=np.ones(300))
-    with pytest.raises(TypeError, match="groups, weights"):
-        small(kind).fit(X, y, weights=1, groups=2)
+    with pytest.raises(TypeError, match="eval_set, weights"):
+        small(kind).fit(X, y, weights=1, eval_set=2)
 
 
 def test_a_class_that_part_a_never_saw_warns_and_counts_as_errors(data):

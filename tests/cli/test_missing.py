@@ -1,5 +1,6 @@
 """Labels that are missing, or only look so: what is said, kept, left out, and checked again."""
 
+import io
 import json
 
 import numpy as np
@@ -177,3 +178,17 @@ def test_what_is_built_in_has_nothing_missing(invoke, tmp_path):
     for options in (("--keep-na",), ("--na-values", "x"), ("--drop-missing-target",)):
         done = invoke("certify", *options, cwd=tmp_path, status=2)
         assert f"{options[0]} is for files" in done.stderr
+
+
+def test_predict_reads_missing_values_as_the_certificate_says(invoke, tmp_path):
+    rng = np.random.default_rng(0)
+    colour = rng.choice(["red", "NA", "blue"], 200)
+    frame = pd.DataFrame({"colour": colour, "size": rng.normal(size=200)})
+    frame["label"] = np.where(colour == "NA", "yes", "no")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    options = ("--na-values", "gone", "--n-voters", 5, "--out", "o", "--target", "label")
+    invoke("certify", "t.csv", *options, cwd=tmp_path)
+    done = invoke("predict", "o/model.joblib", "t.csv", "-q", cwd=tmp_path)
+    predicted = pd.read_csv(io.StringIO(done.stdout), keep_default_na=False)["prediction"]
+    # NA is a colour here: read as missing it would be another one, that no tree has seen.
+    assert predicted.tolist() == frame["label"].tolist()

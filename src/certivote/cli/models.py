@@ -1,7 +1,7 @@
 """Voters for tables of numbers and categories, and models from files."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from .._version import __version__
+from ..certificate.provenance import column_names
 from ..classifiers import CertifiedVote
 from ..voters import Stumps, TableFeatures, Trees
 from .data import Table, read_table
@@ -30,6 +31,7 @@ __all__ = [
     "load_model",
     "make_voters",
     "read_for",
+    "read_missing",
     "say_texts",
 ]
 
@@ -195,6 +197,16 @@ def read_for(
         if wanted is not None:
             table.X = table.X.iloc[:, 0] if texts else table.X.to_numpy()
     return table
+
+
+def read_missing(provenance: Mapping[str, Any]) -> Missing:
+    """Return how a certificate says that missing values were read."""
+    texts = provenance.get("na_values")
+    return Missing(
+        None if texts is None else tuple(column_names("na_values", texts)),
+        "keep_na" in provenance,
+        "rows_without_label" in provenance,
+    )
 
 
 def _takes_texts(model: Any) -> bool:

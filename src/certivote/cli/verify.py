@@ -11,7 +11,6 @@ from .output import MODEL, check_belongs, claim_of, fail, print_json, say
 
 if TYPE_CHECKING:
     from ..certificate import Certificate
-    from .table_files import Missing
 
 __all__ = ["verify"]
 
@@ -131,7 +130,7 @@ def _verify_votes(
     from ..certificate.provenance import column_names
     from ..classifiers import verify_model
     from .data import builtin_names, sha256_of
-    from .models import blame, load_model, read_for
+    from .models import blame, load_model, read_for, read_missing
     from .table_checks import TOPICS
     from .table_files import USUAL
 
@@ -147,7 +146,7 @@ def _verify_votes(
         drop, categorical = (
             column_names(key, provenance.get(key, "[]")) for key in ("dropped", "categorical")
         )
-        missing = _missing(provenance)
+        missing = read_missing(provenance)
     positive = provenance.get("positive")
     together = provenance.get("grouped_by"), provenance.get("split_by_time")
     columns = (target, drop, categorical, *together)
@@ -180,19 +179,6 @@ def _verify_votes(
     if certificate.neighbours is not None and certificate.neighbours.baseline_from == GIVEN:
         not_checked.append("that the class of the baseline was named before looking")
     return checked, not_checked + _differences(provenance, table.provenance), table.findings
-
-
-def _missing(provenance: Mapping[str, Any]) -> "Missing":
-    """Return how a certificate says that missing values were read."""
-    from ..certificate.provenance import column_names
-    from .table_files import Missing
-
-    texts = provenance.get("na_values")
-    return Missing(
-        None if texts is None else tuple(column_names("na_values", texts)),
-        "keep_na" in provenance,
-        "rows_without_label" in provenance,
-    )
 
 
 def _check_left_out(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> None:
