@@ -146,6 +146,7 @@ def test_rows_of_one_time_stay_together():
         ({"groups": GROUPS[:10]}, "groups must be one for each of 960 rows, got 10"),
         ({"groups": np.where(GROUPS == 0, np.nan, GROUPS)}, "groups must not have missing"),
         ({"groups": np.zeros(960)}, "leaves nothing to train"),
+        ({"groups": np.array([1, "1"] * 480, dtype=object)}, "numbers and texts together"),
         ({"groups": GROUPS, "time": GROUPS}, "must not be given together"),
         ({"time": np.zeros(960)}, "time leaves nothing to train"),
         ({"time": np.array(["a"] * 960)}, "time must be numbers or dates"),
@@ -155,6 +156,22 @@ def test_rows_of_one_time_stay_together():
 def test_bad_groups_and_times(settings, words):
     with pytest.raises(ValueError, match=words):
         small().fit(X, Y, **settings)
+
+
+def test_rows_that_were_not_drawn_are_known_too():
+    vote = small().fit(X, Y, groups=GROUPS)
+    assert vote.known_share(X) == 1.0
+    with pytest.raises(ValueError, match="needs new data"):
+        vote.certify(X[:400], Y[:400])
+
+
+def test_a_draw_says_its_seed():
+    tree = DecisionTreeClassifier(random_state=0).fit(X, Y)
+    other, y, groups = panel(30, np.random.default_rng(2))
+    fields = certify_model(tree, other, y, groups=groups).to_dict()
+    del fields["provenance"]["seed"]
+    with pytest.raises(CertificateError, match="seed of the draw"):
+        Certificate.from_dict(fields)
 
 
 def test_a_vote_of_groups_cannot_grow_by_rows():

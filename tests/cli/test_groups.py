@@ -1,7 +1,9 @@
 """Rows that belong together, and rows in the order of time, on the command line."""
 
+import io
 import json
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +21,13 @@ def panel():
     frame["day"] = pd.date_range("2020-01-01", periods=360).strftime("%Y-%m-%d")
     frame["label"] = np.where(rng.random(72) < 0.5, "yes", "no")[men]
     return frame.sample(frac=1, random_state=0)
+
+
+class First:
+    """Looks at the first column but one from the end, whatever there is."""
+
+    def predict(self, X):
+        return np.where(np.asarray(X)[:, -2].astype(float) > 0, "yes", "no")
 
 
 SMALL = ("--target", "label", "--n-voters", 5, "--out", "o")
@@ -61,6 +70,45 @@ def test_another_group_than_the_one_claimed_is_found(panel, invoke, tmp_path):
     made["assumptions"] = [text.replace("'man'", "'other'") for text in made["assumptions"]]
     (tmp_path / "o" / "certificate.json").write_text(json.dumps(made), encoding="utf-8")
     verified(invoke, tmp_path, status=1)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "xlsx"])
+def test_one_group_is_one_however_its_name_is_stored(form, invoke, tmp_path):
+    """A number here and a text there: the same patient must not train and certify."""
+    rng = np.random.default_rng(0)
+    men = np.repeat(np.arange(1, 41), 6)
+    frame = pd.DataFrame(rng.normal(size=(40, 3))[men - 1], columns=["a", "b", "c"])
+    frame["man"] = men
+    frame["label"] = np.where(rng.random(40) < 0.5, "yes", "no")[men - 1]
+    frame = frame.sample(frac=1, random_state=0)
+    texts = frame["man"].astype(object)
+    texts.iloc[::2] = texts.iloc[::2].astype(str)
+    names = ["t." + form]
+    if form == "csv":
+        names = ["t.csv", "u.csv"]
+        frame.iloc[::2].to_csv(tmp_path / "t.csv", index=False)
+        frame.iloc[1::2].assign(man=frame["man"].iloc[1::2].astype(object)).replace(
+            {"man": {40: "m40"}}
+        ).to_csv(tmp_path / "u.csv", index=False)
+    elif form == "jsonl":
+        frame.assign(man=texts).to_json(tmp_path / names[0], orient="records", lines=True)
+    else:
+        pytest.importorskip("openpyxl")
+        frame.assign(man=texts).to_excel(tmp_path / names[0], index=False)
+    invoke("certify", *names, *SMALL, "--group", "man", "-q", cwd=tmp_path)
+    # 40 men, and in the CSV files one who has two names.
+    assert certificate(tmp_path)["n_samples"] == (21 if form == "csv" else 20)
+
+
+def test_predict_leaves_the_group_out(panel, invoke, tmp_path):
+    """A model that knows neither names nor number of its columns gets those it was certified on."""
+    panel[["a", "b", "man", "label"]].to_csv(tmp_path / "t.csv", index=False)
+    joblib.dump(First(), tmp_path / "m.joblib")
+    model = ("--model", "m.joblib", "--target", "label", "--group", "man", "--out", "o", "-q")
+    invoke("certify", "t.csv", *model, cwd=tmp_path)
+    done = invoke("predict", "o/model.joblib", "t.csv", "-q", cwd=tmp_path)
+    predicted = pd.read_csv(io.StringIO(done.stdout))["prediction"].to_numpy()
+    assert np.array_equal(predicted, First().predict(panel[["a", "b"]]))
 
 
 def test_a_model_by_groups(panel, invoke, tmp_path):

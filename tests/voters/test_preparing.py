@@ -258,3 +258,23 @@ def test_own_estimators_get_the_data_as_it_is():
     frame = pd.DataFrame({"town": TOWNS})
     with pytest.raises(ValueError, match="could not convert string to float"):
         fit_voters(RandomForestClassifier(2), frame, TOWNS == "Ulm")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        datetime.date(2020, 1, 1),
+        pd.Timestamp("2020-01-01"),
+        Decimal("1.10"),
+        2**60 + 1,
+        np.float32(0.1),
+    ],
+    ids=["date", "timestamp", "decimal", "large", "float32"],
+)
+def test_a_cell_is_written_alike_whatever_stands_beside(value):
+    """In a column that mixes it with text, and in a row by itself."""
+    frame = pd.DataFrame({"when": pd.Series([value, "unknown"] * 20, dtype=object)})
+    prepared = TableFeatures().fit(frame)
+    alone = np.vstack([prepared.transform(frame.iloc[[i]]) for i in range(4)])
+    assert np.array_equal(alone, prepared.transform(frame)[:4])
+    assert np.array_equal(prepared.transform(frame.iloc[::2]), prepared.transform(frame)[::2])

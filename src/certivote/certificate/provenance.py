@@ -340,6 +340,8 @@ def check_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
         known |= {"seed"} if origin == FROZEN and "grouped_by" in checked else set()
         if checked.get("prior") == PRIOR_LEARNED:
             known.remove("prior")
+    if "grouped_by" in checked and "seed" not in checked:
+        raise ValueError("provenance must say the seed of the draw, where there are groups.")
     misplaced = sorted(set(checked) - known - set(own))
     if misplaced:
         raise ValueError(

@@ -31,7 +31,13 @@ class Rows:
         self.groups = self.time = None
         if groups is not None:
             labels = self._column("groups", groups)
-            _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+            try:
+                _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+            except TypeError as error:
+                raise ValueError(
+                    "groups must be of one kind, got numbers and texts together: 1 and '1' may be "
+                    "one group."
+                ) from error
             # In the order of their first rows, whatever they are called.
             self.groups = np.argsort(np.argsort(first))[codes.reshape(-1)]
             self.said["grouped_by"] = str(getattr(groups, "name", None) or "group")

@@ -184,7 +184,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 self._provenance["frozen_parts"] = parts
         rows = row_fingerprints(X)
         self._seen = SeenRows()
-        self._seen.add(rows[part_a], rows[part_b])
+        others = np.setdiff1d(np.arange(len(rows)), np.concatenate([part_a, part_b]))
+        self._seen.add(rows[part_a], rows[part_b], *([rows[others]] if others.size else []))
         clock.lap("checking")
         self._learn_prior(X_a, y_a)
         self._baseline = None if frozen else (most_frequent(y_a), PART_A)

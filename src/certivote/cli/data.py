@@ -126,6 +126,8 @@ def read_table(
         rest = [name for name in file.names if name not in drop and name not in aside]
         target, guess = _find_target(target, rest, features, path)
     as_text = [*categorical, *(names_only or ()), *([] if target is None else [target])]
+    if group is not None and group not in (features or ()):
+        as_text.append(group)  # 001 is one group in every file, whatever stands in the others
     frame = file.read(as_text, as_read, missing, target)
     if len(frame) == 0:
         raise ValueError(f"{path} has a header but no rows.")
@@ -191,9 +193,14 @@ def _groups(columns: Columns, name: str, path: str) -> Any:
     """Return which rows belong together, by a column of any kind that is missing nowhere."""
     import pandas as pd
 
-    codes = columns.values(name).codes
-    _refuse_missing("--group", name, int(np.count_nonzero(codes < 0)), len(codes), path)
-    return pd.Series(codes, index=columns.frame.index, name=name)
+    values = columns.values(name)
+    _refuse_missing(
+        "--group", name, int(np.count_nonzero(values.codes < 0)), len(values.codes), path
+    )
+    # 1 and "1" are one group: that two are taken for one costs examples, the other way the claim.
+    texts = [re.sub(r"^(-?\d+)\.0$", r"\1", text.strip()) for text in values.texts]
+    codes = pd.factorize(np.array(texts, dtype=object))[0]
+    return pd.Series(codes[values.codes], index=columns.frame.index, name=name)
 
 
 def _time(columns: Columns, name: str, path: str) -> Any:
@@ -432,7 +439,12 @@ def _label_values(kinds: Any, target: str) -> NDArray[Any]:
     if values.dtype.kind in "biu":
         return values
     if values.dtype.kind == "f":
-        whole = bool(np.all((values == np.round(values)) & (np.abs(values) < 2.0**53)))
+        if bool(np.any(np.abs(values) >= 2.0**53)):
+            raise ValueError(
+                f"the target {target!r} holds numbers that are not exact, beside gaps or at this "
+                "size: write them as text."
+            )
+        whole = bool(np.all(values == np.round(values)))
         return values.astype(np.int64) if whole else values
     texts = [str(value) for value in values]
     if any(text.endswith("\0") for text in texts):

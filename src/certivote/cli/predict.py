@@ -132,6 +132,7 @@ def _left_out(certificate: "Certificate", data: str, drop: list[str]) -> list[st
         return drop
     provenance = certificate.provenance
     known = [*column_names("dropped", provenance.get("dropped", "[]")), provenance.get("target")]
+    known += [provenance.get("grouped_by"), provenance.get("split_by_time")]
     there = open_table(Path(data), quiet=True).names
     return [*drop, *(name for name in known if name in there and name not in drop)]
 

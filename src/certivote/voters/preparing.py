@@ -112,9 +112,14 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         validate_data(self, X, reset=False, skip_check_array=True)
-        columns = [_values(column) for column in _columns(X)]
-        if len(columns) != len(self.kinds_):
-            raise ValueError(f"X must have {len(self.kinds_)} columns, got {len(columns)}.")
+        given = _columns(X)
+        if len(given) != len(self.kinds_):
+            raise ValueError(f"X must have {len(self.kinds_)} columns, got {len(given)}.")
+        # A cell is written as it is, whatever stands in the other rows.
+        columns = [
+            _values(column) if kind in (_NUMBER, _DATE) else (_cells(column), _CATEGORY)
+            for column, kind in zip(given, self.kinds_, strict=True)
+        ]
         blocks = [np.empty((_num_samples(X), 0))]
         if numbers := self._numbers(columns):
             blocks.append(self.imputer_.transform(np.column_stack(numbers)))
@@ -208,9 +213,17 @@ def _values(column: Any) -> _Values:
             dates = np.full(len(objects), np.datetime64("NaT"), dtype="datetime64[us]")
             dates[~missing] = [_naive(value) for value in known]
             return _seconds(dates), _DATE
+    return _cells(array), _CATEGORY
+
+
+def _cells(column: Any) -> NDArray[np.object_]:
+    """Return the values of a column as texts, each by itself, None where one is missing."""
+    array = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+    objects = array.astype(object)
+    missing = np.fromiter(map(is_missing, objects), dtype=np.bool_, count=len(objects))
     texts = np.full(len(objects), None, dtype=object)
-    texts[~missing] = list(map(_written, known))
-    return texts, _CATEGORY
+    texts[~missing] = list(map(_written, objects[~missing]))
+    return texts
 
 
 def _seconds(dates: NDArray[Any]) -> NDArray[np.float64]:
