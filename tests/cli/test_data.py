@@ -183,8 +183,8 @@ def test_different_labels_stay_different(labels, expected, write):
 
 def test_huge_labels_of_parquet_are_refused(tmp_path):
     pd.DataFrame({"x": range(20), "y": [1e300, 2e300] * 10}).to_parquet(tmp_path / "huge.parquet")
-    y = read_table(str(tmp_path / "huge.parquet")).y
-    assert set(y.tolist()) == {1e300, 2e300}
+    with pytest.raises(ValueError, match="numbers that are not exact"):
+        read_table(str(tmp_path / "huge.parquet"))
 
 
 def test_dates_are_numbers_for_a_model_too(tmp_path):
