@@ -69,7 +69,8 @@ def test_another_group_than_the_one_claimed_is_found(panel, invoke, tmp_path):
     made["claim"] = made["claim"].replace("'man'", "'other'")
     made["assumptions"] = [text.replace("'man'", "'other'") for text in made["assumptions"]]
     (tmp_path / "o" / "certificate.json").write_text(json.dumps(made), encoding="utf-8")
-    verified(invoke, tmp_path, status=1)
+    done = verified(invoke, tmp_path, status=1)
+    assert "grouped_by is claimed to be 'other', but is 'man'" in done.stderr
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "xlsx"])

@@ -12,6 +12,7 @@ import tempfile
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 
 import certivote.cli.certify
@@ -255,7 +256,9 @@ def test_no_other_files_are_looked_at(mixed, invoke):
     fields = json.loads(path.read_text())
     fields["files"] |= {"../secret": "0" * 64, "notes.txt": "0" * 64, "": "0" * 64}
     path.write_text(json.dumps(fields))
-    invoke("predict", "a/model.joblib", "numbers.csv", "--quiet", cwd=folder)
+    done = invoke("predict", "a/model.joblib", "numbers.csv", "--quiet", cwd=folder)
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1 + len(pd.read_csv(folder / "numbers.csv"))
 
 
 def test_a_strange_model_is_refused_before_it_is_loaded(mixed, invoke):
