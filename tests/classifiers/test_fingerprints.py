@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from certivote.classifiers._fingerprints import SeenRows, row_fingerprints
+from certivote.classifiers._fingerprints import SeenRows, is_hardly_chance, row_fingerprints
 
 
 def share_seen(X, *seen):
@@ -121,3 +121,30 @@ def test_the_same_rows_in_another_container_have_the_same_fingerprints():
         sparse.csr_matrix(dense),
     ):
         np.testing.assert_array_equal(row_fingerprints(other), expected)
+
+
+def distributions(rng):
+    """Discrete distributions of every kind: even, of few and many, with tails, with two scales."""
+    size = int(10 ** rng.uniform(1.2, 4.0))
+    yield np.ones(size)
+    yield 1.0 / np.arange(1, size + 1) ** rng.uniform(0.5, 2.0)
+    yield rng.exponential(size=size) ** 3
+    yield np.r_[np.ones(size), np.full(50, size / 50)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_independent_draws_that_repeat_are_chance(seed):
+    rng = np.random.default_rng(seed)
+    for weights in distributions(rng):
+        rows = rng.choice(len(weights), 3000, p=weights / weights.sum())[:, None]
+        assert not is_hardly_chance(rows, row_fingerprints(rows))
+
+
+@pytest.mark.parametrize("copies", [300, 500, 1000])
+def test_copies_among_draws_of_discrete_rows_are_not(copies):
+    """Some of the draws are equal by chance, and some rows were copied once."""
+    rng = np.random.default_rng(copies)
+    drawn = rng.integers(30_000, size=1000)
+    assert np.unique(drawn).size < 1000
+    rows = np.r_[drawn, rng.choice(drawn, copies, replace=False)][:, None]
+    assert is_hardly_chance(rows, row_fingerprints(rows))

@@ -354,6 +354,26 @@ def test_rows_of_the_training_are_found():
         certify_model(model, X[NEW], NAMES[NEW])
 
 
+def test_copied_rows_of_few_values_are_found():
+    """Four columns of rounded numbers and names, of which a third comes again."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "ward": rng.choice(list("abcdef"), 1000),
+            "sex": rng.choice(["f", "m"], 1000),
+            "age": rng.integers(20, 90, 1000),
+            "crp": rng.exponential(20, 1000).round(),
+        }
+    )
+    y = np.where(frame["age"] > 60, "yes", "no")
+    model = type("Old", (), {"predict": lambda self, X: np.where(X["age"] > 55, "yes", "no")})()
+    assert len(frame.drop_duplicates()) < 1000
+    assert not certify_model(model, frame, y).findings
+    again = np.r_[:1000, rng.choice(1000, 300, replace=False)]
+    with pytest.warns(UserWarning, match="come several times"):
+        assert certify_model(model, frame.iloc[again], y[again]).findings
+
+
 def test_copied_rows_are_found():
     twice = np.r_[300:600, 300:600]
     with pytest.warns(UserWarning, match="come several times"):

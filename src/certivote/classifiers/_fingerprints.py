@@ -16,6 +16,8 @@ _HALVES, _FEW_ROWS = 4, 30
 _FEW_DECIMALS, _MANY_VALUES = 3, 0.5
 # A batch of fewer distinct rows may come again by chance, row for row.
 _TELLING = 12
+# How many standard errors each of the numbers of rows that come k times may be off.
+_FAR = 3.0
 # Where so many rows too many are to be expected, none at all is a chance of about exp(−12).
 _SURPRISING = 12.0
 
@@ -110,25 +112,42 @@ def is_hardly_chance(X: Any, rows: NDArray[np.uint64]) -> bool:
     """Tell whether rows of X that repeat are too rich for that to be chance.
 
     They are if a feature is continuous; if half of the columns, whichever, tell the rows apart as
-    well as all do, where independent draws that agree in one half would differ in the other; if all
-    come twice, or in other multiples; or if none comes once, where some of as many draws would.
+    well as all do, where independent draws that agree in one half would differ in the other; or if
+    they come as often as no independent draws would, from whatever distribution.
     """
     distinct, times = np.unique(rows, return_counts=True)
-    mean = rows.size / distinct.size
     if has_continuous(X, distinct.size):
         return True
-    if distinct.size < _FEW_ROWS or mean == 1.0:
+    if distinct.size < _FEW_ROWS or distinct.size == rows.size:
         return False
-    if np.gcd.reduce(times) > 1:
-        return True
-    # Of equally likely rows fewer come once than of others.
-    if distinct.size * mean * np.exp(-mean) > _SURPRISING and not np.any(times == 1):
+    if _come_unlike_draws(times):
         return True
     n = X.shape[1] if sparse.issparse(X) else len(_columns(X))
     rng = np.random.default_rng(0)
     halves = (rng.permutation(n)[: n // 2] for _ in range(_HALVES if n > 1 else 0))
     told_apart = [np.unique(row_fingerprints(X, half)).size for half in halves]
     return bool(told_apart) and min(told_apart) >= _MOSTLY_DISTINCT * distinct.size
+
+
+def _come_unlike_draws(times: NDArray[np.intp]) -> bool:
+    """Tell whether rows come k times too often, by how many come once less and once more often.
+
+    Of independent draws N_k rows come k times, with mean φ_k = Σ λᵏe^{−λ}/k! over their expected
+    numbers λ. The k!·φ_k are moments of one measure, and so log-convex: (k!φ_k)² is at most
+    (k−1)!φ_{k−1} · (k+1)!φ_{k+1}, from whatever distribution. Copies break that: where half of the
+    rows were doubled, many come twice, and hardly any three times.
+    """
+    known, numbers = np.unique(times, return_counts=True)
+    found = dict(zip(known.tolist(), numbers.tolist(), strict=True))
+    for k, number in found.items():
+        often = number - _FAR * np.sqrt(number)
+        less, more = (
+            there + _FAR * np.sqrt(there) + _FAR
+            for there in (found.get(k - 1, 0), found.get(k + 1, 0))
+        )
+        if k > 1 and often > 0.0 and k / (k + 1) * often**2 > less * more:
+            return True
+    return False
 
 
 class SeenRows:
