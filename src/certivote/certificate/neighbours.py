@@ -61,14 +61,12 @@ def count_classes(y: NDArray[Any]) -> dict[str, int]:
 
 def class_called(name: str, y: NDArray[Any]) -> Any:
     """Return the class of these examples that has this name; the name itself if there is none."""
-    labels = _counted(y)[0]
-    return dict(zip(_names(labels), labels, strict=True)).get(name, name)
+    return _called(_counted(y)[0]).get(name, name)
 
 
 def check_class(name: str, label: Any, y: NDArray[Any]) -> Any:
     """Return a class of these examples, which may be called by its name; errors call it `name`."""
-    labels = _counted(y)[0]
-    called = dict(zip(_names(labels), labels, strict=True))
+    called = _called(_counted(y)[0])
     if str(label) not in called:
         near = get_close_matches(str(label), list(called), n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(list(called)[:8])}."
@@ -84,6 +82,11 @@ def _counted(y: NDArray[Any]) -> tuple[list[Any], list[int]]:
         found = Counter(y.tolist())
         return list(found), list(found.values())
     return list(labels), counts.tolist()
+
+
+def _called(labels: list[Any]) -> dict[str, Any]:
+    """Return labels by their names."""
+    return dict(zip(_names(labels), labels, strict=True))
 
 
 def _names(labels: list[Any]) -> list[str]:
@@ -165,12 +168,12 @@ class Neighbours:
     def count(cls, outcome: Outcome, delta: float, fixed: bool) -> "Neighbours":
         """Return the neighbours of a vote, by which examples it errs on."""
         y, wrong, known = outcome
-        label, origin = (most_frequent(y), SAMPLE) if known is None else known
+        labels, counts = _counted(y)
+        label, origin = (labels[int(np.argmax(counts))], SAMPLE) if known is None else known
         others = np.asarray(y != label)
         if others.shape != y.shape:  # numpy does not compare these, as they are of two kinds
             others = np.ones(len(y), dtype=np.bool_)
-        labels = _counted(y)[0]
-        called = dict(zip(_names(labels), labels, strict=True))
+        called = _called(labels)
         return cls(
             errors=int(np.count_nonzero(wrong)),
             n_samples=len(y),

@@ -13,7 +13,16 @@ from sklearn.utils import _safe_indexing, check_random_state
 from .._utils.validation import refuse_mask
 from ..labels import check_aligned, check_labels, is_missing
 
-__all__ = ["Rows", "as_table", "drawn", "drawn_again", "plain_number", "seed_of", "split"]
+__all__ = [
+    "Rows",
+    "as_table",
+    "check_said",
+    "drawn",
+    "drawn_again",
+    "plain_number",
+    "seed_of",
+    "split",
+]
 
 
 class Rows:
@@ -176,8 +185,13 @@ def drawn_again(
     X: Any, y: NDArray[Any], groups: Any, provenance: Mapping[str, Any]
 ) -> tuple[Any, NDArray[Any]]:
     """Return the rows that were drawn when a certificate of this provenance was made."""
-    if (groups is None) == ("grouped_by" in provenance):
-        must = "must" if groups is None else "must not"
-        raise ValueError(f"groups {must} be given, as when the certificate was made.")
+    check_said("groups", groups, "grouped_by", provenance)
     X, y, _ = drawn(X, y, groups, provenance.get("seed", 0))
     return X, y
+
+
+def check_said(name: str, given: Any, key: str, provenance: Mapping[str, Any]) -> None:
+    """Refuse what a provenance does not speak of, and the lack of what it does."""
+    if (given is None) == (key in provenance):
+        must = "must" if given is None else "must not"
+        raise ValueError(f"{name} {must} be given, as when the certificate was made.")

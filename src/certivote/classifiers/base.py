@@ -38,7 +38,16 @@ from ..voting import Ballots
 from . import _guards
 from ._fingerprints import SeenRows, row_fingerprints
 from ._guards import Examination
-from ._split import Rows, as_table, drawn, drawn_again, plain_number, seed_of, split
+from ._split import (
+    Rows,
+    as_table,
+    check_said,
+    drawn,
+    drawn_again,
+    plain_number,
+    seed_of,
+    split,
+)
 
 __all__ = ["CertifiedVote", "rebuild_vote"]
 
@@ -532,8 +541,10 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             sample = Sample(X, y, self._votes(X))
         else:
             self._check_provenance(claimed.provenance)
+            check_said("groups", groups, "grouped_by", self._provenance)
+            check_said("time", time, "split_by_time", self._provenance)
             part_a, part_b = split(
-                self._rows_again(_num_samples(X), groups, time),
+                Rows(_num_samples(X), groups, time),
                 self._provenance.get("certify_size", 1),
                 self._frozen,
                 check_random_state(self._provenance.get("seed", 0)),
@@ -570,16 +581,6 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             raise CertificateError("the baseline is not of part A: the voters were frozen.")
         claimed.verify_outcome(outcome)
         claimed.verify_checks(checks, (), _guards.TOPICS)
-
-    def _rows_again(self, m: int, groups: Any, time: Any) -> Rows:
-        """Return which rows belong together, if that is what it was when the vote was fitted."""
-        rows = Rows(m, groups, time)
-        keys = ("grouped_by", "split_by_time")
-        for name, key in zip(("groups", "time"), keys, strict=True):
-            if (key in rows.said) != (key in self._provenance):
-                must = "must" if key in self._provenance else "must not"
-                raise ValueError(f"{name} {must} be given, as at the fit.")
-        return rows
 
     def _check_provenance(self, claimed: Mapping[str, Any]) -> None:
         """Refuse a certificate of another fit, and one that cannot be made again."""

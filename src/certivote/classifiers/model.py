@@ -23,7 +23,7 @@ from ..labels import check_aligned, check_comparable, check_labels, check_target
 from ..voters import fit_voters, inner_estimator, predictions
 from . import _guards
 from ._fingerprints import row_fingerprints
-from ._split import drawn
+from ._split import check_said, drawn
 from .base import CertifiedVote
 
 __all__ = ["certify_model", "verify_model"]
@@ -105,8 +105,7 @@ def certify_model(
     look = _examine(model, X, labels, predicted)
     for text in look.findings:
         warnings.warn(text, stacklevel=2)
-    written = check_targets("y", y)
-    known = None if baseline is None else (check_class("baseline", baseline, written), GIVEN)
+    known = None if baseline is None else (check_class("baseline", baseline, y), GIVEN)
     return issue(
         bound,
         bound.count(predicted[:, None], labels, None),
@@ -114,7 +113,7 @@ def certify_model(
         provenance={"voters_from": MODEL, "classifier": _name(model), **said},
         findings=look.findings,
         checks=look.checks,
-        outcome=Outcome(written, np.asarray(predicted != labels), known),
+        outcome=Outcome(y, np.asarray(predicted != labels), known),
         votes_sha256=votes_sha256(predicted[:, None], labels),
         libraries=_libraries(model),
     )
@@ -169,9 +168,7 @@ def verify_model(
             "the certificate is not one of a classifier as it is: it was made otherwise than by "
             "certify_model, of another kind of model."
         )
-    if (groups is None) == ("grouped_by" in claimed.provenance):
-        must = "must" if groups is None else "must not"
-        raise ValueError(f"groups {must} be given, as when the certificate was made.")
+    check_said("groups", groups, "grouped_by", claimed.provenance)
     X, y, _ = _certified(X, y, groups, claimed.provenance.get("seed", 0))
     try:
         predicted, labels = _counted(model, X, y, positive)
@@ -186,7 +183,7 @@ def verify_model(
             f"{_name(model)!r}."
         )
     claimed.verify(predicted, labels)
-    claimed.verify_outcome(Outcome(check_targets("y", y), np.asarray(predicted != labels)))
+    claimed.verify_outcome(Outcome(y, np.asarray(predicted != labels)))
     claimed.verify_checks(look.checks, look.findings, _guards.TOPICS)
 
 
