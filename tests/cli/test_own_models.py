@@ -1,6 +1,7 @@
 """``certivote certify --model``: a classifier of one's own, exactly as it is."""
 
 import importlib
+import io
 import json
 
 import joblib
@@ -246,6 +247,13 @@ def test_labels_that_are_written_otherwise(folder, saved, invoke):
     assert fields["neighbours"]["baseline_errors"] == int(np.sum(NEW["repaid"] == "yes"))
     everything = ("--model", "out/model.joblib", "--data", "new.csv")
     invoke("verify", "out/certificate.json", *everything, cwd=folder)
+    # What it answers is written as in the table, too.
+    done = invoke("predict", "out/model.joblib", "new.csv", "--shares", cwd=folder)
+    answers = pd.read_csv(io.StringIO(done.stdout))
+    np.testing.assert_array_equal(answers["prediction"], NAMES[model.predict(NEW[NUMBERS])])
+    probabilities = model.predict_proba(NEW[NUMBERS])
+    np.testing.assert_allclose(answers[["probability no", "probability yes"]], probabilities)
+    np.testing.assert_allclose(answers["probability"], probabilities.max(axis=1))
     invoke(*arguments, "other", "--positive", "no", cwd=folder)
     assert certificate_in(folder / "other")["evidence"]["vote_errors"] == 250 - errors
     done = invoke(*arguments, "third", "--positive", "Yes", cwd=folder, status=2)
@@ -261,6 +269,34 @@ def test_labels_that_are_written_otherwise(folder, saved, invoke):
     invoke(*arguments, "third", "--positive", "yes", cwd=folder)
     by_hand = NAMES[(NEW["income"] > 0.5).astype(int)] != NEW["repaid"]
     assert certificate_in(folder / "third")["evidence"]["vote_errors"] == by_hand.sum()
+
+
+def test_words_that_help_nobody(folder, saved, invoke):
+    """--positive is not for members: it is no advice there; and one classifier has none."""
+    model = RandomForestClassifier(5, random_state=0)
+    model.fit(OLD[NUMBERS], (OLD["repaid"] == "yes").astype(int))
+    arguments = ("certify", "new.csv", "--model", saved(model), "--members", "-q")
+    done = invoke(*arguments, cwd=folder, status=2)
+    assert "predicts 0, 1, but the target of new holds 'no', 'yes'" in done.stderr
+    assert "--positive" not in done.stderr
+    saved(Rule(["no", "yes"]))
+    done = invoke(*arguments, cwd=folder, status=2)
+    assert "Rule is one classifier, with no members to take apart" in done.stderr
+
+
+def test_columns_by_their_order_alone(folder, saved, invoke):
+    model = RandomForestClassifier(5, random_state=0)
+    model.fit(OLD[NUMBERS].to_numpy(), OLD["repaid"])
+    leave = [arg for name in NEW if name not in (*NUMBERS, "repaid") for arg in ("--drop", name)]
+    names = ", ".join(map(repr, NUMBERS))
+    words = (
+        f"the model knows no names of columns: it takes those of the file in their order, {names}"
+    )
+    arguments = ("--model", saved(model), "--target", "repaid", *leave, "--out", "out")
+    done = invoke("certify", "new.csv", *arguments, cwd=folder)
+    assert words in " ".join(done.stdout.split())
+    done = invoke("predict", "out/model.joblib", "new.csv", cwd=folder)
+    assert words in done.stderr
 
 
 def test_xgboost_answers_numbers(folder, saved, invoke):

@@ -26,7 +26,7 @@ from ._fingerprints import row_fingerprints
 from ._split import check_said, drawn
 from .base import CertifiedVote
 
-__all__ = ["certify_model", "verify_model"]
+__all__ = ["certify_model", "two_answers", "verify_model"]
 
 # So many examples of an answer are asked for once more, and of no more answers than these.
 _ASKED_AGAIN, _ANSWERS = 50, 20
@@ -261,8 +261,7 @@ def _targets(X: Any, y: ArrayLike, positive: Any, known: NDArray[Any]) -> NDArra
     if positive is None:
         return labels
     chosen, own = check_class("positive", positive, labels), np.unique(labels)
-    pairs = [pair for pair in _PAIRS if set(known.tolist()) <= set(pair)]
-    two = sorted(known.tolist()) if len(known) == 2 else [*pairs, []][0]
+    two = two_answers(known)
     if len(own) > 2 or len(two) != 2:
         raise ValueError(
             "positive is for two classes, got "
@@ -273,7 +272,14 @@ def _targets(X: Any, y: ArrayLike, positive: Any, known: NDArray[Any]) -> NDArra
             "positive is for labels that are written otherwise in y than the model predicts, but "
             f"both have {_listed(own[np.isin(own, two)])}: leave it out."
         )
-    return np.where(labels == chosen, two[1], two[0])
+    return np.asarray(np.where(labels == chosen, two[1], two[0]))
+
+
+def two_answers(known: NDArray[Any]) -> list[Any]:
+    """Return what a classifier of two classes answers, by what it knows; nothing if it has more."""
+    if len(known) == 2:
+        return sorted(known.tolist())
+    return next((list(pair) for pair in _PAIRS if set(known.tolist()) <= set(pair)), [])
 
 
 def _examine(

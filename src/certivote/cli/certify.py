@@ -231,7 +231,8 @@ def _certify(
         said += [] if is_safe(model) else [f"note: {TRUST}"]
         if isinstance(saved, list | tuple) and not given.members:
             raise ValueError(f"{model} holds several classifiers: add --members for their vote.")
-        table = read_for(saved, data, **columns, positive=given.positive, quiet=True)
+        columns |= {"positive": given.positive, "members": given.members}
+        table = read_for(saved, data, **columns, quiet=True)
     folder = results_folder(
         out, table.name, "certificate", (MODEL, SAFE_MODEL, REPORT, CERTIFICATE)
     )
@@ -321,12 +322,16 @@ def _tested(model: Any, table: "Table", given: _Given) -> "Certificate":
 
 def _fit(learner: "MajorityVoteClassifier", voters: Any, table: "Table") -> Any:
     """Fit the learner, with voters that are fitted already if there are such."""
+    from sklearn.base import BaseEstimator
+
     from .models import frozen, say_texts
 
     if voters is not None:
         learner.set_params(voters=frozen(voters))
-    vote = learner.fit(table.X, table.y, groups=table.groups, time=table.time)
-    if voters is not None and len(vote.voters_) == 1:
+    own = voters is None or isinstance(voters, list | tuple | BaseEstimator)
+    if own:
+        vote = learner.fit(table.X, table.y, groups=table.groups, time=table.time)
+    if not own or (voters is not None and len(vote.voters_) == 1):
         raise ValueError(
             f"{type(voters).__name__} is one classifier, with no members to take apart: leave "
             "--members out, and it is certified as it is."

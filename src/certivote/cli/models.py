@@ -157,6 +157,7 @@ def read_for(
     time: str | None = None,
     labelled: bool = True,
     positive: str | None = None,
+    members: bool = False,
     quiet: bool = False,
     missing: Missing = USUAL,
 ) -> Table:
@@ -164,7 +165,7 @@ def read_for(
 
     A model that knows the number of its columns, but no names, takes an array; one of texts their
     column; one that knows neither takes all columns by their names. Where one label is called
-    positive the others may be written as they like.
+    positive the others may be written as they like, but not by the members of a model.
     """
     features = _feature_names(model)
     categories = None if features is None else _category_names(model)
@@ -183,7 +184,7 @@ def read_for(
         missing=missing,
     )
     if labelled and positive is None and hasattr(_first(model), "classes_"):
-        _check_classes(np.asarray(_first(model).classes_), table)
+        _check_classes(np.asarray(_first(model).classes_), table, hint=not members)
     if features is None:
         texts = _takes_texts(_first(model))
         wanted = 1 if texts else getattr(_first(model), "n_features_in_", None)
@@ -194,9 +195,22 @@ def read_for(
                 f"the model takes {what}, but {table.name} has {n_columns} besides the target: "
                 "name what to leave out with --drop."
             )
+        if not texts and wanted not in (None, 1):
+            _say_order(table, quiet)
         if wanted is not None:
             table.X = table.X.iloc[:, 0] if texts else table.X.to_numpy()
     return table
+
+
+def _say_order(table: Table, quiet: bool) -> None:
+    """Say which columns a model gets, where it knows their number alone."""
+    remark = (
+        "the model knows no names of columns: it takes those of the file in their order, "
+        f"{_listed(table.X.columns.to_numpy(dtype=object))}"
+    )
+    table.remarks.append(remark)
+    if not quiet:
+        note(f"{remark}.")
 
 
 def read_missing(provenance: Mapping[str, Any]) -> Missing:
@@ -253,16 +267,16 @@ def say_texts(vote: Any, table: Table) -> None:
             column |= {"kind": "text", "note": "text: turned into words"}
 
 
-def _check_classes(known: NDArray[Any], table: Table) -> None:
+def _check_classes(known: NDArray[Any], table: Table, hint: bool = True) -> None:
     """Refuse labels of which the model knows none."""
     labels = np.unique(table.y)
     one_kind = (known.dtype.kind in "biuf") == (labels.dtype.kind in "biuf")
     if not one_kind or not np.isin(labels, known).any():
-        two = len(known) == len(labels) == 2
-        hint = f" Or does {known[1]} stand for one of them: --positive {labels[1]}?" if two else ""
+        two = hint and len(known) == len(labels) == 2
+        also = f" Or does {known[1]} stand for one of them: --positive {labels[1]}?" if two else ""
         raise ValueError(
             f"the model predicts {_listed(known)}, but the target of {table.name} holds "
-            f"{_listed(labels)}: is it the right column (--target)?{hint}"
+            f"{_listed(labels)}: is it the right column (--target)?{also}"
         )
 
 

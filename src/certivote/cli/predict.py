@@ -12,6 +12,8 @@ from . import options
 from .output import CERTIFICATE, MODEL, REPORT, SAFE_MODEL, check_belongs, note
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..certificate import Certificate
     from .data import Table
 
@@ -74,18 +76,21 @@ def _predictions(path: Path, data: str, drop: list[str], shares: bool, quiet: bo
         drop = _left_out(certificate, data, drop)
     missing = USUAL if certificate is None else read_missing(certificate.provenance)
     table = read_for(model, data, drop=drop, labelled=False, quiet=quiet, missing=missing)
-    added = _predict(model, path, table, shares)
+    added = _predict(model, path, table, shares, certificate)
     taken = [name for name in table.others.columns if name in added]
     if taken and not quiet:
         note(f"{', '.join(map(repr, taken))} of the table: called {taken[0] + _OF_TABLE!r} here.")
     return _free_names(table.others, [*added]).assign(**added)
 
 
-def _predict(model: Any, path: Path, table: "Table", shares: bool) -> dict[str, Any]:
+def _predict(
+    model: Any, path: Path, table: "Table", shares: bool, certificate: "Certificate | None"
+) -> dict[str, Any]:
     """Return the predictions of a model, and what it says of how sure they are.
 
-    That is the share of the vote that the predicted class has, for a vote; for another classifier
-    the probability that it claims for it, if it does; for `shares` that of each class, too.
+    They are written as in the table that was certified. How sure is the share of the vote that the
+    predicted class has, for a vote; for another classifier the probability that it claims for it,
+    if it does; for `shares` that of each class, too.
     """
     import numpy as np
     import pandas as pd
@@ -97,19 +102,34 @@ def _predict(model: Any, path: Path, table: "Table", shares: bool) -> dict[str, 
         raise ValueError(
             f"{path} must predict a label for each row, got shape {labels.shape} for {len(X)} rows."
         )
-    columns: dict[str, Any] = {"prediction": labels.reshape(-1)}
+    labels = labels.reshape(-1)
+    known = np.asarray(getattr(model, "classes_", np.unique(labels)))
+    written = _words(known, certificate)
+    words = pd.Series(labels).map(written) if written else labels
+    columns: dict[str, Any] = {"prediction": words}
     if not (hasattr(model, "predict_proba") and hasattr(model, "classes_")):
         if shares:
             raise ValueError(f"{path} knows no shares or probabilities: leave --shares out.")
         return columns
     word, proba = "share" if is_vote(model) else "probability", model.predict_proba(X)
     # A vote may predict what is none of its classes, and a model another than the likeliest one.
-    of = pd.Index(model.classes_).get_indexer(columns["prediction"])
+    of = pd.Index(known).get_indexer(labels)
     columns[word] = np.where(of < 0, np.nan, proba[np.arange(len(of)), of])
     if shares:
-        for label, share in zip(model.classes_, proba.T, strict=True):
-            columns[f"{word} {label}"] = share
+        for label, share in zip(known.tolist(), proba.T, strict=True):
+            columns[f"{word} {written.get(label, label)}"] = share
     return columns
+
+
+def _words(known: "NDArray[Any]", certificate: "Certificate | None") -> dict[Any, str]:
+    """Return how a table calls the two labels of a model, where it was certified by such words."""
+    from ..classifiers.model import two_answers
+
+    positive = None if certificate is None else certificate.provenance.get("positive")
+    if certificate is None or positive is None:
+        return {}
+    words = [*(name for name in certificate.class_counts if name != positive), positive]
+    return dict(zip(two_answers(known), words, strict=False)) if len(words) == 2 else {}
 
 
 def _free_names(frame: Any, taken: list[str]) -> Any:
