@@ -248,8 +248,11 @@ def fitted(kind, y, **settings):
 def test_a_model_of_other_classes(labels, known, words, refused, table, tmp_path):
     table(label=np.resize(labels, 40))
     joblib.dump(fitted(RandomForestClassifier, known, n_estimators=3), tmp_path / "m.joblib")
-    for members in ((), ("--members",)):
-        assert words in refused("table.csv", "--model", "m.joblib", *members)
+    assert words in refused("table.csv", "--model", "m.joblib")
+    # --positive is for a classifier as it is.
+    apart = refused("table.csv", "--model", "m.joblib", "--members")
+    assert words.split(" Or does ")[0] in apart
+    assert "--positive" not in apart
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import importlib
 import io
 import json
+import subprocess
+import sys
 
 import joblib
 import numpy as np
@@ -539,3 +541,51 @@ def test_the_date_can_be_fixed(folder, saved, invoke):
     one, two = (Certificate.from_json(folder / out / "certificate.json") for out in ("a", "c"))
     assert one.made["date"] != two.made["date"]
     assert {**one.to_dict(), "made": 0, "files": 0} == {**two.to_dict(), "made": 0, "files": 0}
+
+
+def test_predict_reads_the_table_as_it_was_certified(folder, invoke, tmp_path):
+    """Codes such as 003 are text by --categorical: what predict reads is what was certified."""
+    rng = np.random.default_rng(3)
+    codes = np.array([f"{code:03d}" for code in rng.integers(0, 40, 400)])
+    labels = NAMES[(codes > "020").astype(int)]
+    frame = pd.DataFrame({"code": codes, "repaid": labels})
+    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression())
+    model.fit(frame[["code"]][:200], labels[:200])
+    joblib.dump(model, folder / "codes.joblib")
+    frame[200:].to_csv(folder / "codes.csv", index=False)
+    arguments = ("--model", "codes.joblib", "--target", "repaid", "--categorical", "code")
+    invoke("certify", "codes.csv", *arguments, "--out", "codes", "-q", cwd=folder)
+    errors = certificate_in(folder / "codes")["evidence"]["vote_errors"]
+    assert errors == np.sum(model.predict(frame[["code"]][200:]) != labels[200:])
+    done = invoke("predict", "codes/model.joblib", "codes.csv", "-q", cwd=folder)
+    answers = pd.read_csv(io.StringIO(done.stdout))["prediction"]
+    assert np.sum(answers.to_numpy() != labels[200:]) == errors
+
+
+def test_what_a_model_from_a_script_needs(folder, invoke):
+    """What was saved by a script says where its class was: not here."""
+    script = (
+        "import joblib\n"
+        "class Mine:\n"
+        "    def predict(self, X):\n"
+        "        return ['no'] * len(X)\n"
+        "joblib.dump(Mine(), 'mine.joblib')\n"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=folder, check=True)
+    done = invoke("certify", "new.csv", "--model", "mine.joblib", cwd=folder, status=2)
+    assert "define it in a module of its own" in " ".join(done.stderr.split())
+
+
+def test_advice_that_fits(folder, saved, invoke):
+    """Too few columns, and several classes under other names."""
+    model = RandomForestClassifier(5, random_state=0)
+    model.fit(np.hstack([OLD[NUMBERS].to_numpy()] * 2), OLD["repaid"])
+    arguments = ("certify", "new.csv", "--model", saved(model), "--target", "repaid", "-q")
+    done = invoke(*arguments, cwd=folder, status=2)
+    assert "takes 6 columns, but new has 4 besides the target: some lack." in done.stderr
+    three = np.resize(["a", "b", "c"], len(NEW))
+    NEW.assign(repaid=three).to_csv(folder / "three.csv", index=False)
+    model.fit(OLD[NUMBERS], np.resize([0, 1, 2], len(OLD)))
+    saved(model)
+    done = invoke("certify", "three.csv", *arguments[2:], cwd=folder, status=2)
+    assert "write the target as the model answers it" in done.stderr

@@ -38,8 +38,8 @@ DUPLICATES, TRAINING_ROWS, MODEL = TOPICS = ("duplicates", "training rows", "mod
 
 # Twins of training rows above this share of part B are hardly chance where rows are rich.
 TOO_MANY_TWINS = 0.1
-# Fewer different rows than this share: some come again.
-_MOSTLY_DISTINCT = 0.9
+# So few rows that come again, or such a share of them, change no certificate much.
+_FEW_REPEATS, _SMALL_SHARE = 5, 0.01
 # By how many standard errors in-bag error must be below out-of-bag error: on new rows there is no
 # difference but by chance.
 _STANDARD_ERRORS = 5.0
@@ -85,7 +85,7 @@ def twins(look: Examination, X: Any, rows_a: NDArray[Any], rows_b: NDArray[Any])
     shared = int(np.isin(rows_b, rows_a).sum())
     rows = np.concatenate([rows_a, rows_b])
     found = []
-    if shared > TOO_MANY_TWINS * len(rows_b) and is_hardly_chance(X, rows):
+    if _many(shared, len(rows_b)) and is_hardly_chance(X, rows):
         found.append(
             f"{shared / len(rows_b):.0%} of the certification examples have a twin among the "
             "examples that train the voters. If rows were copied (oversampling, several rows of "
@@ -106,12 +106,17 @@ def copies(look: Examination, X: Any, rows: NDArray[np.uint64]) -> None:
     """Say if rows repeat that are too rich for that to be chance."""
     distinct = np.unique(rows).size
     found = []
-    if distinct < _MOSTLY_DISTINCT * rows.size and is_hardly_chance(X, rows):
+    if _many(rows.size - distinct, rows.size) and is_hardly_chance(X, rows):
         found.append(
             f"Rows come several times among the certification examples: {distinct} of {rows.size} "
             "are different. If they were copied, the certificate is not valid."
         )
     look.look(DUPLICATES, found, _repeats(rows))
+
+
+def _many(repeated: int, m: int) -> bool:
+    """Tell whether more rows repeat than may be an oversight that changes no number."""
+    return repeated > max(_FEW_REPEATS, _SMALL_SHARE * m)
 
 
 def _repeats(rows: NDArray[np.uint64]) -> str:

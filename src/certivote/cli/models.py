@@ -134,6 +134,11 @@ def _unpickled(path: Path, quiet: bool) -> Any:
             hint = (
                 ". Install what it is made with, or name the folder of that module in PYTHONPATH."
             )
+        elif isinstance(error, AttributeError) and "__main__" in str(error):
+            hint = (
+                ". Its class was defined in a script or a notebook: define it in a module of its "
+                "own, save the model again, and name the folder of that module in PYTHONPATH."
+            )
         raise ValueError(
             f"{path} is not a model that joblib can load: {type(error).__name__}: {error}{hint}"
         ) from error
@@ -193,9 +198,9 @@ def read_for(
             what = "one column of text" if texts else f"{wanted} columns"
             raise ValueError(
                 f"the model takes {what}, but {table.name} has {n_columns} besides the target: "
-                "name what to leave out with --drop."
+                + ("name what to leave out with --drop." if n_columns > wanted else "some lack.")
             )
-        if not texts and wanted not in (None, 1):
+        if not texts and wanted != 1:
             _say_order(table, quiet)
         if wanted is not None:
             table.X = table.X.iloc[:, 0] if texts else table.X.to_numpy()
@@ -203,7 +208,7 @@ def read_for(
 
 
 def _say_order(table: Table, quiet: bool) -> None:
-    """Say which columns a model gets, where it knows their number alone."""
+    """Say which columns a model gets, where it does not know their names."""
     remark = (
         "the model knows no names of columns: it takes those of the file in their order, "
         f"{_listed(table.X.columns.to_numpy(dtype=object))}"
@@ -272,8 +277,11 @@ def _check_classes(known: NDArray[Any], table: Table, hint: bool = True) -> None
     labels = np.unique(table.y)
     one_kind = (known.dtype.kind in "biuf") == (labels.dtype.kind in "biuf")
     if not one_kind or not np.isin(labels, known).any():
-        two = hint and len(known) == len(labels) == 2
-        also = f" Or does {known[1]} stand for one of them: --positive {labels[1]}?" if two else ""
+        also = ""
+        if hint and len(known) == len(labels) == 2:
+            also = f" Or does {known[1]} stand for one of them: --positive {labels[1]}?"
+        elif hint and len(known) >= len(labels):
+            also = " If they stand for each other, write the target as the model answers it."
         raise ValueError(
             f"the model predicts {_listed(known)}, but the target of {table.name} holds "
             f"{_listed(labels)}: is it the right column (--target)?{also}"

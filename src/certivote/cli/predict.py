@@ -65,8 +65,8 @@ def predict(
 
 def _predictions(path: Path, data: str, drop: list[str], shares: bool, quiet: bool) -> Any:
     """Return the columns of a table that a model does not use, and its predictions beside them."""
+    from ..certificate.provenance import column_names
     from .models import load_model, read_for, read_missing
-    from .table_files import USUAL
 
     certificate = _check_run(path, quiet)
     model = load_model(path, quiet)
@@ -74,8 +74,11 @@ def _predictions(path: Path, data: str, drop: list[str], shares: bool, quiet: bo
         raise ValueError(f"{path} holds several classifiers: certify them first.")
     if certificate is not None and not hasattr(model, "feature_names_in_"):
         drop = _left_out(certificate, data, drop)
-    missing = USUAL if certificate is None else read_missing(certificate.provenance)
-    table = read_for(model, data, drop=drop, labelled=False, quiet=quiet, missing=missing)
+    # As it was read when the model was certified: the claim is about its answers to that.
+    provenance = {} if certificate is None else certificate.provenance
+    reading: dict[str, Any] = {"missing": read_missing(provenance)}
+    reading["categorical"] = column_names("categorical", provenance.get("categorical", "[]"))
+    table = read_for(model, data, drop=drop, labelled=False, quiet=quiet, **reading)
     added = _predict(model, path, table, shares, certificate)
     taken = [name for name in table.others.columns if name in added]
     if taken and not quiet:

@@ -59,23 +59,25 @@ def verify(
 
 
 def _print_result(result: dict[str, Any], quiet: bool, everything: bool) -> None:
-    """Print what was checked and what was not, the claim, and what throws doubt on it."""
+    """Print what was checked and what was not, what throws doubt on it, and the verdict last."""
+    holds = result["holds"] is not False
     if not quiet:
-        for text in result["checked"]:
-            say(f"checked: {text}")
-    if not quiet and result["holds"] is not False:
-        for text in result["not_checked"]:
-            say(f"not checked: {text}")
-        say(result["verdict"], style="bold")
-        say("It claims: " + result["statement"])
-        if everything:
+        if holds and everything:
             say("It assumes:")
             for text in result["assumptions"]:
                 say(f"  - {text}")
+        for text in result["checked"]:
+            say(f"checked: {text}")
+        for text in result["not_checked"] if holds else ():
+            say(f"not checked: {text}")
     for text in result.get("findings", ()):
         say(f"found, and throws doubt on the claim: {text}", style="bold red")
-    if result["holds"] is False:
+    if not holds:
         fail(f"the certificate does not hold up: {result['reason']}")
+        return
+    if not quiet:
+        say("It claims: " + result["statement"])
+    say(result["verdict"], style="bold")
 
 
 def _verify(path: Path, model: Path | None, data: list[str] | None, quiet: bool) -> dict[str, Any]:
