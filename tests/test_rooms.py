@@ -22,6 +22,7 @@ ROOMS = (
     "solvers",
     "learners",
     "voters",
+    "claims",
     "certificate",
     "classifiers",
     "planning",

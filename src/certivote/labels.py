@@ -1,5 +1,6 @@
 """The one checker of labels and votes: whatever comes in as a label goes through here."""
 
+from collections import Counter
 from datetime import date
 from numbers import Number
 from typing import Any
@@ -7,22 +8,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._utils.validation import refuse_mask
+from ._utils.validation import did_you_mean, refuse_mask
 
 __all__ = [
     "UNKNOWN",
     "as_votes",
     "check_aligned",
+    "check_class",
     "check_comparable",
     "check_labels",
     "check_same_table",
     "check_same_voters",
     "check_targets",
     "check_votes",
+    "class_called",
+    "classes_by_name",
     "coded",
     "codes_of",
+    "count_classes",
     "is_missing",
     "merge_labels",
+    "most_frequent",
+    "numbered",
 ]
 
 # Code of a label that is none of those it is looked for among.
@@ -316,3 +323,63 @@ def merge_labels(first: NDArray[Any], *others: NDArray[Any]) -> NDArray[Any]:
             "labels must be of one kind, to be sorted: a tie goes to the first."
         ) from error
     return merged
+
+
+def most_frequent(y: NDArray[Any]) -> Any:
+    """Return the label that comes most often, the first one of several."""
+    labels, counts = _counted(y)
+    return labels[int(np.argmax(counts))]
+
+
+def count_classes(y: NDArray[Any]) -> dict[str, int]:
+    """Return how many examples there are of each class, by its name as text."""
+    labels, counts = _counted(y)
+    return dict(zip(_called(labels), counts, strict=True))
+
+
+def classes_by_name(y: NDArray[Any]) -> dict[str, Any]:
+    """Return the labels that there are, sorted where they can be, by their names as text."""
+    return _called(_counted(y)[0])
+
+
+def class_called(name: str, y: NDArray[Any]) -> Any:
+    """Return the class of these examples that has this name; the name itself if there is none."""
+    return classes_by_name(y).get(name, name)
+
+
+def check_class(name: str, label: Any, y: NDArray[Any]) -> Any:
+    """Return a class of these examples, which may be called by its name; errors call it `name`."""
+    called = classes_by_name(y)
+    if str(label) not in called:
+        hint = did_you_mean(str(label), called)
+        raise ValueError(f"{name} must be one of the classes, got {label!r}: {hint}")
+    return called[str(label)]
+
+
+def _counted(y: NDArray[Any]) -> tuple[list[Any], list[int]]:
+    """Return the labels, sorted where they can be, and how often each comes."""
+    try:
+        labels, counts = np.unique(y, return_counts=True)
+    except TypeError:  # numbers and texts in one array
+        found = Counter(y.tolist())
+        return list(found), list(found.values())
+    return list(labels), counts.tolist()
+
+
+def numbered(y: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
+    """Return the labels that there are, and of each example the number of its own among them."""
+    try:
+        labels, codes = np.unique(y, return_inverse=True)
+    except TypeError:  # numbers and texts in one array
+        found = list(dict.fromkeys(y.tolist()))
+        places = {label: place for place, label in enumerate(found)}
+        return found, np.array([places[label] for label in y.tolist()])
+    return list(labels), codes.reshape(-1)
+
+
+def _called(labels: list[Any]) -> dict[str, Any]:
+    """Return labels by their names as text, each its own: 1 and "1" are two."""
+    names = [str(label) for label in labels]
+    if len(set(names)) < len(names):
+        names = [repr(label) for label in labels]
+    return dict(zip(names, labels, strict=True))

@@ -17,7 +17,7 @@ from ._utils.batches import gen_batches
 from ._utils.validation import check_distribution, check_distributions
 from .labels import UNKNOWN, coded, codes_of, merge_labels
 
-__all__ = ["TIE", "Ballots", "FixedVotes", "count_vote_errors", "errs", "is_row", "winners"]
+__all__ = ["TIE", "Ballots", "FixedVotes", "answers", "count_vote_errors", "is_row", "winners"]
 
 # Vote shares this close to each other are a tie.
 TIE = 1e-12
@@ -151,13 +151,10 @@ class FixedVotes:
         )
 
 
-def errs(votes: NDArray[Any], y: NDArray[Any], weights: ArrayLike) -> NDArray[np.bool_]:
-    """Return on which examples the vote with these weights errs."""
+def answers(votes: NDArray[Any], weights: ArrayLike) -> NDArray[Any]:
+    """Return what the vote with these weights answers on each example."""
     q = check_distribution("weights", weights, votes.shape[1])
-    wrong = np.empty(len(votes), dtype=np.bool_)
-    for chunk, ballots in _in_chunks(votes):
-        wrong[chunk] = ballots.predict(q) != y[chunk]
-    return wrong
+    return np.concatenate([ballots.predict(q) for _, ballots in _in_chunks(votes)])
 
 
 def count_vote_errors(votes: NDArray[Any], y: NDArray[Any], weights: ArrayLike) -> FixedVotes:

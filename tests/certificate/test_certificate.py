@@ -23,7 +23,7 @@ SCHEMA = json.loads(
     (files("certivote.certificate") / "certificate.schema.json").read_text(encoding="utf-8")
 )
 # What only later files of version 2 have.
-LATER = ("neighbours", "class_counts", "checks", "made")
+LATER = ("neighbours", "class_counts", "checks", "made", "families", "total_delta")
 FIELDS = (*SCHEMA["required"], *SCHEMA["else"]["required"])
 
 
@@ -390,7 +390,7 @@ IMPOSSIBLE = {
     "version 0": (change(format_version=0), "format_version"),
     "version 1": (
         change(format_version=1),
-        "unknown fields: checks, class_counts, files, findings",
+        "unknown fields: checks, class_counts, families, files, findings",
     ),
     "version 3": (change(format_version=3), "format_version"),
     "version true": (change(format_version=True), "format_version"),

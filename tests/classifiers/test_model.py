@@ -36,7 +36,7 @@ from sklearn.tree import DecisionTreeClassifier
 import certivote
 from certivote import Certificate, MajorityVoteClassifier, certify, certify_model, verify_model
 from certivote.certificate import CertificateError, Neighbours
-from certivote.certificate.neighbours import Outcome
+from certivote.claims.base import Outcome
 
 X, Y = make_classification(
     900, n_features=8, n_informative=4, weights=[0.7], flip_y=0.15, random_state=3
@@ -214,7 +214,7 @@ def test_the_sign_test_errs_no_more_often_than_delta():
     for _ in range(2000):
         y = rng.random(300) < 0.5
         predicted = rng.random(300) < 0.4  # whatever the label
-        outcome = Outcome(y, predicted != y, (False, "given"))
+        outcome = Outcome(y, predicted, (False, "given"))
         shown += Neighbours.count(outcome, 0.05, fixed=True).better
     assert 2000 * 0.01 < shown <= 2000 * 0.05 + 3 * np.sqrt(2000 * 0.05 * 0.95)
 
@@ -485,3 +485,20 @@ def test_the_date_is_that_of_the_environment(monkeypatch):
     with pytest.raises(ValueError, match="SOURCE_DATE_EPOCH"):
         certify_model(Rule(), X[NEW], NAMES[NEW])
     assert certivote.verify_model is verify_model
+
+
+@pytest.mark.parametrize("copied", [20, 80])
+def test_few_copies_are_found_too(copied):
+    """One row that comes again and again lowers the number: a few hundredths are enough."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(1000, 4))
+    y = (X[:, 0] + rng.normal(size=1000) > 0).astype(int)
+    model = LogisticRegression().fit(X[:200], y[:200])
+    X, y = X[200:], y[200:]
+    right = int(np.flatnonzero(model.predict(X) == y)[0])
+    rows = np.concatenate([np.arange(800), np.full(copied, right)])
+    with pytest.warns(UserWarning, match=f"800 of {800 + copied} are different"):
+        certificate = certify_model(model, X[rows], y[rows])
+    assert len(certificate.findings) == 1
+    assert certificate.risk_bound < certify_model(model, X, y).risk_bound
+    assert certify_model(model, X, y).findings == ()

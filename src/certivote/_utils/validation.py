@@ -2,7 +2,8 @@
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -90,6 +91,13 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Refuse a value that is not one of the choices."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+
+
+def did_you_mean(name: str, choices: Iterable[str]) -> str:
+    """Return the end of an error about a name that is none of those there are."""
+    known = [str(choice) for choice in choices]
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known[:8])}."
 
 
 def check_positive(name: str, value: float, *, integer: bool = False) -> None:

@@ -46,6 +46,8 @@ class Bound(Parametrised, ABC):
     weights_assumption: ClassVar[str] = (
         "The weights may have been learned from the certification examples in any way."
     )
+    # Whether it speaks of votes only that were fixed before the sample: `fixed_weights`.
+    fixed: ClassVar[bool] = False
     # Whether a disagreement from more, unlabelled examples makes it smaller.
     uses_unlabelled: bool = False
 
@@ -67,6 +69,14 @@ class Bound(Parametrised, ABC):
         What None stands for in a parameter is decided here, before any count is seen.
         """
         return self
+
+    def alike(self, evidence: Mapping[str, Any], delta: float) -> "Bound":
+        """Return the bound for other claims about the same weights, at a δ of their own.
+
+        It is the one that the evidence is of: where the sample has chosen among several, those that
+        were not chosen keep their share of δ.
+        """
+        return self.copied(delta=delta)
 
     # --- what is said of it ----------------------------------------------------------------------
 

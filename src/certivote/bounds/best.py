@@ -228,6 +228,11 @@ class BestBound(ConstantBound):
         """Return a copy of the member that won, at its share of δ."""
         return self._split(evidence)[0].copied()
 
+    def alike(self, evidence: Mapping[str, Any], delta: float) -> Bound:
+        """Return the winner for other claims about the same weights, at its share of their δ."""
+        winner, own = self._split(evidence)
+        return winner.alike(own, delta * (float(winner.delta) / float(self.delta)))
+
     def described(self, evidence: Mapping[str, Any]) -> list[tuple[str, Figure, Any]]:
         """Return name, description and value of each number of the evidence."""
         winner, own = self._split(evidence)

@@ -127,6 +127,7 @@ class HeldoutBound(Bound):
     formula = "Beta⁻¹(1−δ/M; k+1, m−k)"
     reference = "Clopper & Pearson, Biometrika 1934; Langford, JMLR 2005"
     needs = frozenset({"fixed votes"})
+    fixed = True
     settings: ClassVar[Mapping[str, Setting]] = {
         "delta": DELTA,
         "fixed_votes": Setting("Fixed votes", "those that were fixed in advance, by their weights"),

@@ -15,20 +15,22 @@ from .._utils.files import write_whole
 from .._utils.formatting import format_confidence, format_up, printable
 from .._version import __version__
 from ..bounds import Bound, get_bound
+from ..claims.base import Claim, Family, Outcome, Vote, at_most, outcome_of
 from ..divergences import kl_divergence
-from ..labels import as_votes
+from ..labels import as_votes, class_called, count_classes
 from ..statistics import Statistics, UnlabelledStatistics, is_statistics, join_unlabelled
-from ..voting import errs
 from .checking import check_fields
+from .comparing import close
 from .digests import votes_sha256
 from .errors import CertificateError
-from .neighbours import SAMPLE, Neighbours, Outcome, class_called, count_classes
+from .neighbours import SAMPLE, Neighbours
 from .provenance import assumptions_of, facts_of, subject_of
 from .reading import FORMAT, FORMAT_VERSION, check_format, load_json, of_its_time, renewed
 
 __all__ = ["Certificate"]
 
 _VACUOUS = "The certificate is vacuous: it says nothing about this vote."
+_AT_ONCE = "With the same confidence, all at once:"
 _DOUBT = "This was found, and the claim may be false if it is not explained:"
 
 # A certificate is recomputed on other machines: sums may differ by this much, not more.
@@ -83,6 +85,11 @@ class Certificate:
     made : dict of str to str
         The date, and the versions of Python and of the libraries. Two certificates may be equal
         that differ in it.
+    families : tuple of Family
+        What is claimed besides the overall error, with its evidence: see `claims`.
+    total_delta : float or None
+        The δ of all claims together, where they share it; the overall error has that of
+        `bound_parameters` then.
     """
 
     risk_bound: float
@@ -104,6 +111,8 @@ class Certificate:
     class_counts: dict[str, int] = field(default_factory=dict)
     checks: dict[str, str] = field(default_factory=dict)
     made: dict[str, str] = field(default_factory=dict)
+    families: tuple[Family, ...] = ()
+    total_delta: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what could not be read back, and keep copies of what can be changed."""
@@ -137,7 +146,8 @@ class Certificate:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What must be true for the claim to hold."""
-        return assumptions_of(self.provenance, self.bound_object.weights_assumption)
+        weights = self.bound_object.weights_assumption
+        return assumptions_of(self.provenance, weights, several=bool(self.families))
 
     @property
     def bound_object(self) -> Bound:
@@ -146,8 +156,8 @@ class Certificate:
 
     @property
     def delta(self) -> float:
-        """The probability that the claim may fail."""
-        return float(self.bound_parameters["delta"])
+        """The probability that the claim, or any of several, may fail."""
+        return self.total_delta or float(self.bound_parameters["delta"])
 
     @property
     def confidence(self) -> float:
@@ -180,20 +190,39 @@ class Certificate:
         vote = f"the weighted majority vote of these {self.n_voters} voters"
         if self.n_voters == 1:
             vote = "this classifier"
-        subject = subject_of(self.provenance)
-        example = f"a new example of {subject}" if subject else "a new example"
-        if "grouped_by" in self.provenance:
-            example = f"a random row of a new {self.provenance['grouped_by']!r}"
         return (
-            f"With {format_confidence(self.delta)} confidence, {vote} errs on {example} with "
+            f"With {format_confidence(self.delta)} confidence, {vote} errs on {self._example} with "
             f"probability at most {format_up(self.risk_bound)}."
         )
+
+    @property
+    def _example(self) -> str:
+        """What the claim is about: a new example, or one of a kind."""
+        if "grouped_by" in self.provenance:
+            return f"a random row of a new {self.provenance['grouped_by']!r}"
+        subject = subject_of(self.provenance)
+        return f"a new example of {subject}" if subject else "a new example"
+
+    @property
+    def claims(self) -> list[Claim]:
+        """All that is claimed, the overall error first; it holds at once with `confidence`."""
+        text = f"It errs on {self._example} with probability {at_most(self.risk_bound)}"
+        own = float(self.bound_parameters["delta"])
+        overall = Claim("error", text, self.risk_bound, None, deepcopy(self.evidence), own)
+        vote = self._vote
+        return [overall, *(claim for family in self.families for claim in family.claims(vote))]
+
+    @property
+    def _vote(self) -> Vote:
+        return Vote(self.bound_object, self.evidence, self.weights, self.prior, self.risk_bound)
 
     def __str__(self) -> str:
         """Return the claim and the figures behind it."""
         lines = [
             printable(self.claim),
             *([f"  {_VACUOUS}"] if self.vacuous else []),
+            *([_AT_ONCE] if self.families else []),
+            *(f"  {printable(claim.statement)}" for claim in self.claims[1:]),
             *([_DOUBT] if self.findings else []),
             *(f"  - {printable(text)}" for text in self.findings),
             *(f"  {printable(text)}" for text in self._neighbours_in_words()),
@@ -219,14 +248,16 @@ class Certificate:
             f'{escape(name)}</th><td style="{cell}">{escape(value)}</td></tr>'
             for name, value in self._summary()
         )
-        assumptions, findings = (
+        statements = [claim.statement for claim in self.claims[1:]]
+        assumptions, findings, claims = (
             "".join(f"<li>{escape(text)}</li>" for text in texts)
-            for texts in (self.assumptions, self.findings)
+            for texts in (self.assumptions, self.findings, statements)
         )
         return (
             '<div style="max-width: 45em">'
             f'<p style="font-size: 1.1em"><strong>{escape(self.claim)}</strong></p>'
             + (f"<p><strong>{_VACUOUS}</strong></p>" if self.vacuous else "")
+            + (f"<p>{_AT_ONCE}</p><ul>{claims}</ul>" if self.families else "")
             + (f"<strong>{_DOUBT}<ul>{findings}</ul></strong>" if self.findings else "")
             + "".join(f"<p>{escape(text)}</p>" for text in self._neighbours_in_words())
             + f'<table style="border: 0; color: inherit; font-size: inherit">{rows}</table>'
@@ -285,6 +316,8 @@ class Certificate:
             "class_counts": dict(self.class_counts),
             "checks": dict(self.checks),
             "made": dict(self.made),
+            "families": [family.to_dict(self._vote) for family in self.families],
+            "total_delta": self.total_delta,
         }
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -322,12 +355,20 @@ class Certificate:
             raise CertificateError(str(error)) from error
         certificate = cls(**today)
         weights = of_its_time(certificate.bound_object.weights_assumption, fields)
-        texts = assumptions_of(fields["provenance"], weights, version)
+        several = bool(certificate.families)
+        texts = assumptions_of(fields["provenance"], weights, version, several)
         if fields["assumptions"] != list(texts):
             raise CertificateError(
                 f"assumptions must be those of this provenance, {list(texts)!r}, got "
                 f"{fields['assumptions']!r}."
             )
+        follows = certificate.to_dict()["families"]
+        for claimed, family in zip(fields.get("families", ()), follows, strict=True):
+            if not close(claimed, family):
+                raise CertificateError(
+                    f"the claims of the family {family['kind']!r} must follow from its evidence, "
+                    f"{family['claims']!r}, got {claimed.get('claims')!r}."
+                )
         if fields["claim"] != certificate.claim:
             raise CertificateError(
                 f"claim must say what the numbers say, {certificate.claim!r}, "
@@ -358,6 +399,7 @@ class Certificate:
         *,
         statistics: Statistics | None = None,
         unlabelled: ArrayLike | UnlabelledStatistics | None = None,
+        by: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         """Recompute the certificate, and raise `CertificateError` if it does not hold up.
 
@@ -376,6 +418,8 @@ class Certificate:
             The counts of the certification sample, instead of votes and labels.
         unlabelled : array-like of shape (m_u, n_voters) or UnlabelledStatistics, default=None
             The votes on unlabelled examples, where the certificate used some.
+        by : mapping of str to array-like of shape (m,), default=None
+            The columns of groups that claims are about, where there are such.
         """
         self._check()
         if (votes is None) != (y is None):
@@ -394,7 +438,8 @@ class Certificate:
             if self.votes_sha256 not in (None, votes_sha256(votes, y)):
                 raise CertificateError("the votes and labels are not those that were certified.")
             if "positive" not in self.provenance:  # else the labels were called otherwise
-                self.verify_outcome(Outcome(y, errs(votes, y, self.weights)))
+                outcome = outcome_of(votes, y, self.weights, self.prior, by)
+                self.verify_outcome(outcome)
             statistics = self.bound_object.count(votes, y, self.prior)
             claimed = self.provenance.get("class")
             if claimed is not None and (str(y[0]) != claimed or np.any(y != y[0])):
@@ -424,15 +469,27 @@ class Certificate:
             raise CertificateError(
                 f"class_counts are claimed to be {self.class_counts!r}, but are {counts!r}."
             )
+        self._verify_families(outcome)
         claimed = self.neighbours
         if claimed is None:
             return
         if outcome.baseline is None and claimed.baseline_from != SAMPLE:
             baseline = class_called(claimed.baseline, outcome.y)
-            outcome = outcome._replace(baseline=(baseline, claimed.baseline_from))
+            outcome = outcome.with_baseline((baseline, claimed.baseline_from))
         found = Neighbours.count(outcome, claimed.delta, claimed.fixed)
         if found != claimed:
             raise CertificateError(f"neighbours are claimed to be {claimed!r}, but are {found!r}.")
+
+    def _verify_families(self, outcome: Outcome) -> None:
+        """Count again what the claims are made of, and raise if it is not what is claimed."""
+        vote = self._vote
+        for family in self.families:
+            found = family.at(family.delta).count(outcome, vote)
+            if not close(family.evidence, found.evidence):
+                raise CertificateError(
+                    f"the evidence for {family.name!r} is claimed to be {family.evidence!r}, but "
+                    f"is {found.evidence!r}."
+                )
 
     def verify_checks(
         self, checks: Mapping[str, str], findings: Sequence[str], looked_for: Collection[str]

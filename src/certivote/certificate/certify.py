@@ -9,8 +9,10 @@ from numpy.typing import ArrayLike
 from .._utils.validation import check_distribution, check_prior
 from ..bounds import Bound, bound_at, get_bound, list_bounds
 from ..bounds.registry import DEFAULT_OF_ONE, check_registered
+from ..claims import Family, shared
+from ..claims.base import Outcome, Vote, outcome_of
 from ..divergences import kl_divergence
-from ..labels import as_votes, check_labels, check_same_voters
+from ..labels import as_votes, check_labels, check_same_voters, count_classes
 from ..solvers import Solver, minimize
 from ..statistics import (
     Statistics,
@@ -18,11 +20,10 @@ from ..statistics import (
     is_statistics,
     join_unlabelled,
 )
-from ..voting import errs
 from .certificate import Certificate
 from .digests import votes_sha256
 from .making import made_now
-from .neighbours import Neighbours, Outcome, count_classes
+from .neighbours import Neighbours
 from .provenance import PRIOR_GIVEN
 
 __all__ = ["certify", "issue"]
@@ -39,6 +40,9 @@ def certify(
     solver: str | Solver = "lbfgs",
     random_state: int | np.random.RandomState | None = 0,
     unlabelled: ArrayLike | UnlabelledStatistics | None = None,
+    claims: Sequence[str | Family] | None = None,
+    by: Mapping[str, ArrayLike] | None = None,
+    shares: Mapping[str, float] | None = None,
 ) -> Certificate:
     """Certify the risk of a weighted majority vote, and learn its weights if none are given.
 
@@ -69,6 +73,14 @@ def certify(
         two classes only. They make ``"dis"``, ``"seeger"`` and ``"mcallester"`` smaller, which
         estimate the disagreement apart; ``"best"`` takes one of these then, other bounds refuse
         them.
+    claims : sequence of str or Family, default=None
+        What else is claimed at once, such as ``"recall"`` or ``"error by region"``: see
+        `certivote.claims.parse_claim`. They share δ.
+    by : mapping of str to array-like of shape (m,), default=None
+        The columns of groups that claims are about.
+    shares : mapping of str to float, default=None
+        The share of δ of each claim, and of ``"error"``, the overall one: see
+        `certivote.claims.shared`.
 
     Returns
     -------
@@ -121,7 +133,9 @@ def certify(
     if unlabelled is not None:
         check_same_voters(votes=votes, unlabelled=unlabelled)
         statistics = join_unlabelled(statistics, unlabelled, *labelled)
-    chosen = chosen.settled(statistics.offers)
+    total = float(chosen.delta)
+    own, families = shared(claims, total, shares)
+    chosen = chosen.settled(statistics.offers).copied(delta=own)
     if "unlabelled_samples" in statistics.facts() and not chosen.uses_unlabelled:
         users = (name for name in list_bounds() if get_bound(name).uses_unlabelled)
         raise ValueError(
@@ -136,8 +150,17 @@ def certify(
     outcome = None
     if labelled:
         table, labels = labelled
-        outcome = Outcome(labels, errs(table, labels, weights))
-    return issue(chosen, statistics, weights, prior, outcome=outcome, votes_sha256=digest)
+        outcome = outcome_of(table, labels, weights, prior, by)
+    return issue(
+        chosen,
+        statistics,
+        weights,
+        prior,
+        outcome=outcome,
+        votes_sha256=digest,
+        families=families,
+        total_delta=total,
+    )
 
 
 def issue(
@@ -152,12 +175,15 @@ def issue(
     outcome: Outcome | None = None,
     votes_sha256: str | None = None,
     libraries: Sequence[str] = (),
+    families: Sequence[Family] = (),
+    total_delta: float | None = None,
 ) -> Certificate:
     """Return the certificate of weights by a bound, from what a sample says.
 
     The provenance, where None is given, says no more than that a prior was given by the user. What
     the statistics know of the sample, and what they found, is added; the neighbours are counted
-    from the outcome, which is that of these weights. `libraries` are those of the voters, if they
+    from the outcome, which is that of these weights, and so is the evidence of the families of
+    claims, which share the total δ with the bound. `libraries` are those of the voters, if they
     are others than scikit-learn.
     """
     check_registered(bound)
@@ -167,8 +193,15 @@ def issue(
     chosen.check_weights(q, p)
     if provenance is None:
         provenance = {} if prior is None else {"prior": PRIOR_GIVEN}
+    risk_bound = min(1.0, chosen.value(statistics, q, p))
+    evidence = chosen.evidence(statistics, q, p)
+    if families and outcome is None:
+        raise ValueError("claims need votes and labels: of counts alone only the error is known.")
+    shares_delta = any(family.pays for family in families)
+    delta = float(chosen.delta) if total_delta is None else total_delta
+    vote = Vote(chosen, evidence, q, p, risk_bound)
     certificate = Certificate(
-        risk_bound=min(1.0, chosen.value(statistics, q, p)),
+        risk_bound=risk_bound,
         bound=chosen.name,
         bound_parameters=chosen.get_params(deep=False),
         n_samples=statistics.n_samples,
@@ -176,15 +209,17 @@ def issue(
         kl=kl_divergence(q, p),
         weights=q,
         prior=p,
-        evidence=chosen.evidence(statistics, q, p),
+        evidence=evidence,
         statistics_sha256=statistics.digest(),
         votes_sha256=votes_sha256,
         provenance={**provenance, **statistics.facts()},
         findings=tuple(dict.fromkeys([*findings, *statistics.findings])),
-        neighbours=outcome and Neighbours.count(outcome, float(chosen.delta), np.array_equal(q, p)),
+        neighbours=Neighbours.count(outcome, delta, np.array_equal(q, p)) if outcome else None,
         class_counts=count_classes(outcome.y) if outcome else {},
         checks=dict(checks or {}),
         made=made_now(*libraries),
+        families=tuple(family.count(outcome, vote) for family in families) if outcome else (),
+        total_delta=delta if shares_delta else None,
     )
     certificate.verify()  # what its own evidence does not support is not handed out
     return certificate

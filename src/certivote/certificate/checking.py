@@ -16,6 +16,8 @@ from .._utils.validation import (
     check_prior,
 )
 from ..bounds import Bound, get_bound, list_bounds
+from ..claims.base import Family, Vote
+from ..claims.sheet import family_from
 from ..statistics import kind_of
 from .errors import CertificateError, CertificateFormatError
 from .neighbours import GIVEN, PART_A, Neighbours
@@ -36,16 +38,7 @@ def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
     Numbers are Python's own, so that a file gives them back; arrays and dictionaries are copies.
     """
-    objects = (
-        "bound_parameters",
-        "evidence",
-        "provenance",
-        "files",
-        "class_counts",
-        "checks",
-        "made",
-    )
-    for name in objects:
+    for name in _OBJECTS:
         if not isinstance(fields[name], Mapping):
             raise CertificateError(f"{name} must be an object, got {fields[name]!r}.")
     for name in ("certivote_version", "bound"):
@@ -70,8 +63,16 @@ def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     _check_origin_of_prior(provenance, weights, prior)
     _check_sizes(n_samples, evidence, provenance, bound)
     votes = fields["votes_sha256"]
+    risk_bound = check_number("risk_bound", fields["risk_bound"], 0.0, 1.0)
+    counts = _check_class_counts(fields["class_counts"], n_samples)
+    families = _check_families(fields["families"])
+    total = _check_total(fields["total_delta"], float(bound.delta), families)
+    vote = Vote(bound, evidence, weights, prior, risk_bound)
+    for family in families:
+        family.check(n_samples, counts, vote)
+        family.claims(vote)
     return {
-        "risk_bound": check_number("risk_bound", fields["risk_bound"], 0.0, 1.0),
+        "risk_bound": risk_bound,
         "bound": str(fields["bound"]),
         "bound_parameters": parameters,
         "n_samples": n_samples,
@@ -89,8 +90,10 @@ def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
             name: check_sha256(f"the digest of {name!r} in files", digest)
             for name, digest in plain("files", fields["files"]).items()
         },
-        "neighbours": _check_neighbours(fields, float(bound.delta), weights, prior),
-        "class_counts": _check_class_counts(fields["class_counts"], n_samples),
+        "neighbours": _check_neighbours(fields, total or float(bound.delta), weights, prior),
+        "class_counts": counts,
+        "families": families,
+        "total_delta": total,
         "checks": _check_topics(fields["checks"]),
         "made": _texts("made", fields["made"]),
     }
@@ -102,6 +105,36 @@ def _texts(name: str, value: Any) -> dict[str, str]:
         if not isinstance(text, str):
             raise CertificateError(f"{name}.{topic} must be a text, got {text!r}.")
     return dict(texts)
+
+
+def _check_families(families: Any) -> tuple[Family, ...]:
+    """Return the families of claims, each once."""
+    if not isinstance(families, list | tuple):
+        raise CertificateError(f"families must be a list, got {families!r}.")
+    checked = tuple(
+        family_from(plain("families", one.to_dict() if isinstance(one, Family) else one))
+        for one in families
+    )
+    names = [family.name for family in checked]
+    if len(set(names)) < len(names):
+        raise CertificateError(f"families must be there once each, got {', '.join(names)}.")
+    return checked
+
+
+def _check_total(total: Any, own: float, families: tuple[Family, ...]) -> float | None:
+    """Return the δ of all claims together, which is there where they share it."""
+    parts = [family.delta for family in families if family.pays]
+    if not parts:
+        if total is not None:
+            raise CertificateError("total_delta must be null where nothing shares delta.")
+        return None
+    delta = check_number("total_delta", total, 0.0, 0.5)
+    if min(parts) <= 0.0 or math.fsum([own, *parts]) > delta * (1.0 + 1e-12):
+        raise CertificateError(
+            f"total_delta must be the sum of the parts of all claims, got {delta!r} for "
+            f"{[own, *parts]!r}."
+        )
+    return delta
 
 
 def _check_topics(checks: Any) -> dict[str, str]:

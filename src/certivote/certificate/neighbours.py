@@ -1,31 +1,21 @@
 """The neighbours of the number: what was observed, and what always answering one class would do."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from .._utils.formatting import format_confidence, format_down, format_up
 from .._utils.validation import check_choice, check_delta
 from ..bounds.heldout import clopper_pearson, improbable
+from ..claims.base import Outcome
+from ..labels import classes_by_name, most_frequent
+from .comparing import close
 from .errors import CertificateError
 
-__all__ = [
-    "GIVEN",
-    "PART_A",
-    "SAMPLE",
-    "Neighbours",
-    "Outcome",
-    "check_class",
-    "class_called",
-    "count_classes",
-    "most_frequent",
-]
+__all__ = ["GIVEN", "PART_A", "SAMPLE", "Neighbours"]
 
 # What follows from the counts.
 _DERIVED = ("observed", "interval", "baseline_error", "p_value", "better")
@@ -36,63 +26,6 @@ _WORDS = {
     GIVEN: "the class named beforehand",
     SAMPLE: "the most frequent class of these examples",
 }
-
-
-class Outcome(NamedTuple):
-    """The true labels of the certification examples, on which of them a vote errs, a baseline."""
-
-    y: NDArray[Any]
-    wrong: NDArray[np.bool_]
-    # A class and where it came from; the most frequent one of these examples if None.
-    baseline: tuple[Any, str] | None = None
-
-
-def most_frequent(y: NDArray[Any]) -> Any:
-    """Return the label that comes most often, the first one of several."""
-    labels, counts = _counted(y)
-    return labels[int(np.argmax(counts))]
-
-
-def count_classes(y: NDArray[Any]) -> dict[str, int]:
-    """Return how many examples there are of each class, by its name as text."""
-    labels, counts = _counted(y)
-    return dict(zip(_names(labels), counts, strict=True))
-
-
-def class_called(name: str, y: NDArray[Any]) -> Any:
-    """Return the class of these examples that has this name; the name itself if there is none."""
-    return _called(_counted(y)[0]).get(name, name)
-
-
-def check_class(name: str, label: Any, y: NDArray[Any]) -> Any:
-    """Return a class of these examples, which may be called by its name; errors call it `name`."""
-    called = _called(_counted(y)[0])
-    if str(label) not in called:
-        near = get_close_matches(str(label), list(called), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(list(called)[:8])}."
-        raise ValueError(f"{name} must be one of the classes, got {label!r}: {hint}")
-    return called[str(label)]
-
-
-def _counted(y: NDArray[Any]) -> tuple[list[Any], list[int]]:
-    """Return the labels, sorted where they can be, and how often each comes."""
-    try:
-        labels, counts = np.unique(y, return_counts=True)
-    except TypeError:  # numbers and texts in one array
-        found = Counter(y.tolist())
-        return list(found), list(found.values())
-    return list(labels), counts.tolist()
-
-
-def _called(labels: list[Any]) -> dict[str, Any]:
-    """Return labels by their names."""
-    return dict(zip(_names(labels), labels, strict=True))
-
-
-def _names(labels: list[Any]) -> list[str]:
-    """Return labels as texts, each its own: 1 and "1" are two."""
-    names = [str(label) for label in labels]
-    return names if len(set(names)) == len(names) else [repr(label) for label in labels]
 
 
 @dataclass(frozen=True)
@@ -167,13 +100,12 @@ class Neighbours:
     @classmethod
     def count(cls, outcome: Outcome, delta: float, fixed: bool) -> "Neighbours":
         """Return the neighbours of a vote, by which examples it errs on."""
-        y, wrong, known = outcome
-        labels, counts = _counted(y)
-        label, origin = (labels[int(np.argmax(counts))], SAMPLE) if known is None else known
+        y, wrong, known = outcome.y, outcome.wrong, outcome.baseline
+        label, origin = (most_frequent(y), SAMPLE) if known is None else known
         others = np.asarray(y != label)
         if others.shape != y.shape:  # numpy does not compare these, as they are of two kinds
             others = np.ones(len(y), dtype=np.bool_)
-        called = _called(labels)
+        called = classes_by_name(y)
         return cls(
             errors=int(np.count_nonzero(wrong)),
             n_samples=len(y),
@@ -267,7 +199,7 @@ class Neighbours:
             )
         neighbours = cls(**own)
         for name, value in neighbours.to_dict().items():
-            if not _close(fields[name], value):
+            if not close(fields[name], value):
                 raise CertificateError(
                     f"neighbours.{name} is claimed to be {fields[name]!r}, but is {value!r}."
                 )
@@ -276,16 +208,3 @@ class Neighbours:
 
 def _errors(count: int) -> str:
     return f"{count} error" + "s" * (count != 1)
-
-
-def _close(claimed: Any, computed: Any) -> bool:
-    """Tell whether a claimed value is the computed one, up to what another machine may compute."""
-    if isinstance(computed, list):
-        return (
-            isinstance(claimed, list)
-            and len(claimed) == len(computed)
-            and all(map(_close, claimed, computed))
-        )
-    if type(computed) is float and type(claimed) in (int, float):
-        return bool(abs(claimed - computed) <= 1e-9 * max(abs(computed), 1e-300))
-    return type(claimed) is type(computed) and bool(claimed == computed)

@@ -208,6 +208,10 @@ _SUBJECT = (
     "is about. Of which ones it would be was decided without looking at the sample."
 )
 
+_CLAIMS = (
+    "What is claimed besides, of which classes, groups, scores, costs or shifts, was decided "
+    "without looking at the certification examples, and so were the groups themselves."
+)
 _LOOK_1 = (
     "This is number {look} of the certificates of one vote on a growing sample, each at "
     "{delta}/(k(k+1)) for its number k. All of these hold at once, with confidence 1 − {delta}: "
@@ -239,9 +243,9 @@ def subject_of(provenance: Mapping[str, Any]) -> str:
 
 
 def assumptions_of(
-    provenance: Mapping[str, Any], weights: str, version: int = 2
+    provenance: Mapping[str, Any], weights: str, version: int = 2, several: bool = False
 ) -> tuple[str, ...]:
-    """Return what must be true for a claim of this provenance to hold.
+    """Return what must be true for a claim of this provenance to hold, or for several of them.
 
     `weights` is what the bound assumes of them, and the texts are those of a version of the format.
     """
@@ -268,6 +272,8 @@ def assumptions_of(
     texts += kind.assumptions(provenance)
     if subject:
         texts.append(_SUBJECT.format(subject=subject))
+    if several:
+        texts.append(_CLAIMS)
     if version == 1:
         texts = [_IN_VERSION_1.get(str(text), text) for text in texts]
     return tuple(text for text in texts if text is not None)

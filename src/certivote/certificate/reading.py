@@ -19,6 +19,7 @@ FORMAT_VERSION = 2
 _SINCE_VERSION_2 = frozenset({"findings", "files"})
 # What only later certificates of version 2 have.
 _MAYBE = frozenset({"neighbours", "class_counts", "checks", "made"})
+_MAYBE |= {"families", "total_delta"}
 # What votes fixed in advance were once called, as a parameter of a bound and in words.
 _ONCE = "candidates"
 

@@ -29,9 +29,19 @@ from ..bounds import Bound, bound_at
 from ..bounds.registry import DEFAULT_OF_ONE
 from ..certificate import Certificate, CertificateError
 from ..certificate.certify import issue
-from ..certificate.neighbours import GIVEN, PART_A, Outcome, check_class, most_frequent
+from ..certificate.neighbours import GIVEN, PART_A
 from ..certificate.provenance import DATA_KEYS, FROZEN, NEW_DATA, SPLIT
-from ..labels import UNKNOWN, check_aligned, check_labels, check_targets, codes_of, merge_labels
+from ..claims.base import Outcome
+from ..labels import (
+    UNKNOWN,
+    check_aligned,
+    check_class,
+    check_labels,
+    check_targets,
+    codes_of,
+    merge_labels,
+    most_frequent,
+)
 from ..statistics import Statistics, VoteStatistics
 from ..voters import PredictionTable, Voters, fit_voters, frozen_parts, is_frozen
 from ..voting import Ballots
@@ -253,7 +263,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
     def _outcome(self, sample: Sample, weights: NDArray[np.float64]) -> Outcome:
         """Return where the vote with these weights errs."""
         predicted = self._weighed(sample.ballots).predict(weights)
-        return Outcome(sample.y, np.asarray(predicted != sample.y), self._baseline)
+        return Outcome(sample.y, predicted, self._baseline)
 
     def _taken_apart(self) -> bool:
         """Tell whether the voters are members of one frozen classifier.
@@ -444,7 +454,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         sample = Sample(X, y, self._votes(X))
         outcome = self._outcome(sample, self.weights_)
         if baseline is not None:
-            outcome = outcome._replace(baseline=(check_class("baseline", baseline, y), GIVEN))
+            outcome = outcome.with_baseline((check_class("baseline", baseline, y), GIVEN))
         return issue(
             chosen,
             self._statistics_of(sample.ballots, y, chosen, self.weights_),
@@ -576,7 +586,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         """Refuse a certificate that says something else of what stands beside its number."""
         outcome, beside = self._outcome(sample, claimed.weights), claimed.neighbours
         if beside is not None and beside.baseline_from != PART_A:
-            outcome = outcome._replace(baseline=None)  # then it is the one that the user gave
+            outcome = outcome.with_baseline(None)  # then it is the one that the user gave
         elif beside is not None and self._baseline is None:
             raise CertificateError("the baseline is not of part A: the voters were frozen.")
         claimed.verify_outcome(outcome)

@@ -17,9 +17,10 @@ from ..bounds.registry import DEFAULT_OF_ONE
 from ..certificate import Certificate, CertificateError
 from ..certificate.certify import issue
 from ..certificate.digests import votes_sha256
-from ..certificate.neighbours import GIVEN, Outcome, check_class
+from ..certificate.neighbours import GIVEN
 from ..certificate.provenance import MODEL
-from ..labels import check_aligned, check_comparable, check_labels, check_targets
+from ..claims.base import Outcome
+from ..labels import check_aligned, check_class, check_comparable, check_labels, check_targets
 from ..voters import fit_voters, inner_estimator, predictions
 from . import _guards
 from ._fingerprints import row_fingerprints
@@ -113,7 +114,7 @@ def certify_model(
         provenance={"voters_from": MODEL, "classifier": _name(model), **said},
         findings=look.findings,
         checks=look.checks,
-        outcome=Outcome(y, np.asarray(predicted != labels), known),
+        outcome=_outcome(y, predicted, labels, known),
         votes_sha256=votes_sha256(predicted[:, None], labels),
         libraries=_libraries(model),
     )
@@ -183,7 +184,7 @@ def verify_model(
             f"{_name(model)!r}."
         )
     claimed.verify(predicted, labels)
-    claimed.verify_outcome(Outcome(y, np.asarray(predicted != labels)))
+    claimed.verify_outcome(_outcome(y, predicted, labels))
     claimed.verify_checks(look.checks, look.findings, _guards.TOPICS)
 
 
@@ -228,6 +229,23 @@ def _counted(model: Any, X: Any, y: ArrayLike, positive: Any) -> tuple[NDArray[A
             "must be written in one way." + _hint(known, labels)
         )
     return predicted, labels
+
+
+def _outcome(
+    y: NDArray[Any],
+    predicted: NDArray[Any],
+    labels: NDArray[Any],
+    baseline: tuple[Any, str] | None = None,
+) -> Outcome:
+    """Return what a classifier answers, in the words of `y`, which stand for its own labels."""
+    if not np.array_equal(y, labels):
+        own, first = np.unique(labels, return_index=True)
+        words = y[first].astype(object)
+        if len(own) == 1:  # nobody knows what the other one is called
+            predicted = np.where(predicted == own[0], words[0], f"not {words[0]}")
+        else:
+            predicted = words[np.searchsorted(own, predicted)]
+    return Outcome(y, predicted, baseline)
 
 
 def _different(predicted: NDArray[Any]) -> NDArray[Any]:

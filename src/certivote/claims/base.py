@@ -1,0 +1,259 @@
+"""What a claim is, what it is counted from, and the families in which claims share δ."""
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._utils.formatting import format_down, format_up
+from .._utils.validation import check_number
+from ..bounds import Bound
+from ..labels import check_aligned, check_labels
+from ..statistics import Statistics
+from ..voting import answers
+
+__all__ = [
+    "Claim",
+    "Family",
+    "Outcome",
+    "Vote",
+    "at_least",
+    "at_most",
+    "below",
+    "check_by",
+    "check_part",
+    "outcome_of",
+    "quoted",
+]
+
+# Names that need no quotes in a sentence: one word.
+_WORD = re.compile(r"[\w.+-]+")
+_NOTHING_SAID = " Too few examples to say more."
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One line of a certificate: what is claimed, and the counts behind it.
+
+    All claims of a certificate hold at once, with its confidence.
+
+    Attributes
+    ----------
+    about : str
+        The quantity: ``"error"``, ``"recall of malignant"``, ``"error where region = north"``.
+    statement : str
+        The claim in a sentence that is complete by itself, its limits rounded to the safe side.
+    upper, lower : float or None
+        The limits of that quantity; None where none is claimed.
+    evidence : dict
+        What they are computed from.
+    delta : float
+        The part of δ that it was tested at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from certivote import certify
+    >>> y = np.repeat(["healthy", "ill"], [300, 100])
+    >>> predicted = np.where(np.arange(400) % 20 == 0, "ill", y)
+    >>> certificate = certify(predicted, y, claims=["recall"])
+    >>> for claim in certificate.claims:
+    ...     print(claim.statement)
+    It errs on a new example with probability at most 0.0626.
+    On examples of class healthy it errs with probability at most 0.0874.
+    On examples of class ill it errs with probability at most 0.0429.
+    """
+
+    about: str
+    statement: str
+    upper: float | None = None
+    lower: float | None = None
+    evidence: dict[str, Any] = field(default_factory=dict)
+    delta: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the evidence, which its family has, as plain Python objects."""
+        return {name: value for name, value in asdict(self).items() if name != "evidence"}
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a vote answers on the certification examples, and the truth, in the same words.
+
+    Besides the labels there may be the class that a baseline always answers, and where it came
+    from; columns of groups by their names; the classes that the vote knows, seen here or not; and
+    a function that counts the votes on some of the examples for a bound.
+    """
+
+    y: NDArray[Any]
+    predicted: NDArray[Any]
+    baseline: tuple[Any, str] | None = None
+    by: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    classes: NDArray[Any] | None = None
+    statistics: Callable[[NDArray[np.bool_], Bound], Statistics] | None = None
+
+    @cached_property
+    def wrong(self) -> NDArray[np.bool_]:
+        """On which examples the vote errs."""
+        wrong = np.asarray(self.predicted != self.y)
+        if wrong.shape != self.y.shape:  # numpy does not compare these, as they are of two kinds
+            wrong = np.ones(len(self.y), dtype=np.bool_)
+        return wrong
+
+    def with_baseline(self, baseline: tuple[Any, str] | None) -> "Outcome":
+        """Return the same with another baseline."""
+        return replace(self, baseline=baseline)
+
+
+class Vote(NamedTuple):
+    """The weights that claims are about, and the bound that certified them."""
+
+    bound: Bound
+    evidence: Mapping[str, Any]
+    weights: NDArray[np.float64]
+    prior: NDArray[np.float64]
+    risk_bound: float
+
+    def bound_at(self, delta: float) -> Bound:
+        """Return the bound of other claims about these weights, at their part of δ."""
+        return self.bound.alike(self.evidence, delta)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the vote was fixed before the sample, so that its errors are binomial."""
+        return self.bound_at(float(self.bound.delta)).fixed
+
+    def tested_at(self, delta: float) -> float:
+        """Return the δ at which one vote is tested, where others were fixed in advance too."""
+        bound = self.bound_at(delta)
+        return float(bound.delta) / len(bound.fixed_weights(self.prior))
+
+
+class Family(ABC):
+    """Claims that hold at once with a part of δ, from counts on one sample.
+
+    A subclass is a frozen dataclass. It says in class attributes what kind it is and whether it
+    needs a vote fixed before the sample, counts its evidence (`count`) and makes claims of it
+    (`claims`). Until it is counted it is a request, without evidence.
+    """
+
+    kind: ClassVar[str]
+    # Whether it speaks of a vote only that was fixed before the sample.
+    needs_fixed: ClassVar[bool] = True
+    # Whether it takes a part of δ of its own.
+    pays: ClassVar[bool] = True
+
+    delta: float
+    evidence: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What its share of δ is called."""
+        return self.kind
+
+    @abstractmethod
+    def count(self, outcome: Outcome, vote: Vote) -> Self:
+        """Return this family with the evidence that a sample gives."""
+
+    @abstractmethod
+    def claims(self, vote: Vote) -> list[Claim]:
+        """Return what is claimed on this evidence, and refuse evidence that is impossible."""
+
+    @abstractmethod
+    def check(self, n_samples: int, class_counts: Mapping[str, int], vote: Vote) -> None:
+        """Refuse evidence that does not belong to the sample of a certificate."""
+
+    def merged(self, other: Self) -> Self:
+        """Return both requests in one; they have the same name."""
+        if replace(self, delta=other.delta) != other:  # type: ignore[type-var]
+            raise ValueError(f"claims must say once what they ask for, got {self.name!r} twice.")
+        return self
+
+    def at(self, delta: float) -> Self:
+        """Return this request with its part of δ; what was counted is left out."""
+        return replace(self, delta=delta, evidence={})  # type: ignore[type-var]
+
+    def check_vote(self, vote: Vote) -> None:
+        """Refuse a vote about which this family cannot speak."""
+        if self.needs_fixed and not vote.fixed:
+            raise ValueError(
+                f"{self.name!r} can be claimed only of a vote that was fixed before the sample: "
+                "these weights were learned from it. Certify with bound='heldout', or claim "
+                "'recall' or 'error by …', which bounds for learned weights can carry."
+            )
+
+    def to_dict(self, vote: Vote | None = None) -> dict[str, Any]:
+        """Return all of it as plain Python objects, with the claims about a vote."""
+        own = {"kind": self.kind, **asdict(self)}  # type: ignore[call-overload]
+        if vote is not None:
+            own["claims"] = [claim.to_dict() for claim in self.claims(vote)]
+        return own
+
+    @classmethod
+    def names(cls) -> set[str]:
+        """Return the names of what `to_dict` writes."""
+        return {"kind", *(one.name for one in fields(cls))}  # type: ignore[arg-type]
+
+
+def outcome_of(
+    votes: NDArray[Any],
+    y: NDArray[Any],
+    weights: ArrayLike,
+    prior: ArrayLike | None,
+    by: Mapping[str, ArrayLike] | None,
+) -> Outcome:
+    """Return what a vote answers, from a table of votes."""
+
+    def count(rows: NDArray[np.bool_], bound: Bound) -> Statistics:
+        return bound.count(votes[rows], y[rows], prior)
+
+    return Outcome(y, answers(votes, weights), by=check_by(by, y), statistics=count)
+
+
+def check_by(by: Mapping[str, ArrayLike] | None, y: Any) -> dict[str, NDArray[Any]]:
+    """Return columns of groups by their names, one value for each label of `y`."""
+    if by is None:
+        return {}
+    if not isinstance(by, Mapping) or not all(isinstance(name, str) for name in by):
+        raise ValueError(f"by must be columns by their names, such as {{'region': …}}, got {by!r}.")
+    columns = {}
+    for name, values in by.items():
+        check_aligned(y=y, **{f"by[{name!r}]": values})
+        columns[name] = check_labels(f"by[{name!r}]", values, ndim=1)
+        if len(columns[name]) != len(y):
+            raise ValueError(
+                f"by[{name!r}] must have one value for each of {len(y)} examples, got "
+                f"{len(columns[name])}."
+            )
+    return columns
+
+
+def check_part(delta: object) -> float:
+    """Return a part of δ, which is 0 before it has one."""
+    return check_number("delta", delta, 0.0, 0.5)
+
+
+def quoted(name: str) -> str:
+    """Return a name as it stands in a sentence: in quotes, unless it is one word."""
+    return name if _WORD.fullmatch(name) else repr(name)
+
+
+def at_most(limit: float) -> str:
+    """Return the end of a sentence about an upper limit."""
+    return f"at most {format_up(limit)}." + (_NOTHING_SAID if limit >= 1.0 else "")
+
+
+def at_least(limit: float) -> str:
+    """Return the end of a sentence about a lower limit."""
+    return f"at least {format_down(limit)}." + (_NOTHING_SAID if limit <= 0.0 else "")
+
+
+def below(value: float) -> float:
+    """Return a lower limit, rounded down by more than the error of what computed it."""
+    return max(0.0, math.nextafter(value - 1e-15, 0.0))

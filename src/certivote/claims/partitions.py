@@ -1,0 +1,339 @@
+"""Errors on each class, each answer and each group: one partition of the examples a family.
+
+Given how many examples fall into each part, their errors are independent of each other. So the
+limits of C parts, each at ``1 − (1−δ)^(1/C)``, hold together with probability 1 − δ.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._utils.formatting import format_up
+from .._utils.validation import did_you_mean
+from ..bounds.evaluation import round_up
+from ..labels import classes_by_name, merge_labels, numbered
+from .base import Claim, Family, Outcome, Vote, at_most, below, check_part, quoted
+
+__all__ = ["ClassFamily", "GroupFamily", "PrecisionFamily", "sidak"]
+
+# More parts than so many are no groups.
+_MOST = 1000
+_ROUNDING = 1e-15
+_SUM = 1e-9
+
+
+def sidak(delta: float, n: int) -> float:
+    """Return the δ of each of n independent statements that hold together at `delta`."""
+    return delta if n == 1 else -math.expm1(math.log1p(-delta) / n) * (1.0 - _ROUNDING)
+
+
+@dataclass(frozen=True)
+class _Partition(Family):
+    """Claims on the parts of a sample; a part without examples has no evidence, and limit 1."""
+
+    delta: float = 0.0
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no evidence of parts."""
+        check_part(self.delta)
+        for name, part in self.evidence.items():
+            if not isinstance(part, Mapping):
+                raise ValueError(f"the evidence on {name!r} must be an object, got {part!r}.")
+
+    @abstractmethod
+    def _column(self, outcome: Outcome) -> NDArray[Any]:
+        """Return what parts the examples."""
+
+    def _known(self, outcome: Outcome) -> NDArray[Any]:
+        """Return the parts that there are, seen here or not."""
+        return self._column(outcome)
+
+    @property
+    def _each(self) -> float:
+        """The δ of one part."""
+        return sidak(self.delta, max(1, sum(bool(part) for part in self.evidence.values())))
+
+    def count(self, outcome: Outcome, vote: Vote) -> Self:
+        """Return this family with the evidence that a sample gives."""
+        self.check_vote(vote)
+        called = {label: name for name, label in classes_by_name(self._known(outcome)).items()}
+        labels, codes = numbered(self._column(outcome))
+        if len(labels) > _MOST:
+            raise ValueError(
+                f"{self.name!r} would be {len(labels)} claims: a column with at most {_MOST} "
+                "different values can part the examples. Make coarser groups of it."
+            )
+        names = [called[label] for label in labels]
+        if vote.fixed:
+            sizes = np.bincount(codes, minlength=len(names)).tolist()
+            errors = np.bincount(codes[outcome.wrong], minlength=len(names)).tolist()
+            counted: dict[str, Any] = {
+                name: {"vote_errors": k, "vote_size": m}
+                for name, k, m in zip(names, errors, sizes, strict=True)
+            }
+        else:
+            counted = self._counted(outcome, vote, names, codes)
+        return replace(self, evidence={**{name: {} for name in called.values()}, **counted})
+
+    def _counted(
+        self, outcome: Outcome, vote: Vote, names: list[str], codes: NDArray[np.intp]
+    ) -> dict[str, Any]:
+        """Return the evidence on each part of a bound for weights that were learned."""
+        if outcome.statistics is None:
+            raise ValueError(f"{self.name!r} needs the votes on the examples, not their counts.")
+        bound = vote.bound_at(sidak(self.delta, len(names)))
+        return {
+            name: bound.evidence(
+                outcome.statistics(np.asarray(codes == code), bound), vote.weights, vote.prior
+            )
+            for code, name in enumerate(names)
+        }
+
+    def limits(self, vote: Vote) -> dict[str, float]:
+        """Return the upper limit of the error on each part."""
+        bound = vote.bound_at(self._each)
+        return {
+            name: min(1.0, bound.from_evidence(part, vote.weights, vote.prior)) if part else 1.0
+            for name, part in self.evidence.items()
+        }
+
+    def sizes(self, vote: Vote) -> dict[str, int]:
+        """Return how many examples each part has."""
+        bound = vote.bound_at(self._each)
+        return {
+            name: next((value for _, figure, value in bound.described(part) if figure.is_size), 0)
+            for name, part in self.evidence.items()
+        }
+
+    def check(self, n_samples: int, class_counts: Mapping[str, int], vote: Vote) -> None:
+        """Refuse parts that are not those of all examples."""
+        total = sum(self.sizes(vote).values())
+        if total != n_samples:
+            raise ValueError(
+                f"the parts of {self.name!r} must hold all {n_samples} examples, got {total}."
+            )
+
+    def claims(self, vote: Vote) -> list[Claim]:
+        """Return a claim for each part."""
+        self.check_vote(vote)
+        return [
+            self._claim(name, limit, dict(self.evidence[name]))
+            for name, limit in self.limits(vote).items()
+        ]
+
+    @abstractmethod
+    def _claim(self, name: str, limit: float, evidence: dict[str, Any]) -> Claim:
+        """Return the claim on one part."""
+
+
+@dataclass(frozen=True)
+class ClassFamily(_Partition):
+    """The error on each true class, and what follows from these at no further cost.
+
+    Parameters
+    ----------
+    delta : float
+        Its part of δ.
+    evidence : dict
+        The counts of each class.
+    recall : bool, default=True
+        Whether the classes are claimed one by one.
+    balanced : bool, default=False
+        Whether the mean of the errors on the classes is claimed.
+    frequencies : tuple of dict, default=()
+        Frequencies of the classes under which the error is claimed.
+
+    Examples
+    --------
+    >>> from certivote.claims import ClassFamily
+    >>> ClassFamily(balanced=True).name
+    'recall'
+    """
+
+    kind: ClassVar[str] = "recall"
+    needs_fixed: ClassVar[bool] = False
+
+    recall: bool = True
+    balanced: bool = False
+    frequencies: tuple[dict[str, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse frequencies that are none."""
+        super().__post_init__()
+        object.__setattr__(self, "frequencies", tuple(map(_check_sum, self.frequencies)))
+
+    def _column(self, outcome: Outcome) -> NDArray[Any]:
+        return outcome.y
+
+    def _known(self, outcome: Outcome) -> NDArray[Any]:
+        known = outcome.y if outcome.classes is None else outcome.classes
+        return merge_labels(known, outcome.y)
+
+    def merged(self, other: Self) -> Self:
+        """Return both requests in one."""
+        return replace(
+            self,
+            recall=self.recall or other.recall,
+            balanced=self.balanced or other.balanced,
+            frequencies=self.frequencies
+            + tuple(one for one in other.frequencies if one not in self.frequencies),
+        )
+
+    def count(self, outcome: Outcome, vote: Vote) -> Self:
+        """Return this family with the evidence that a sample gives."""
+        own = super().count(outcome, vote)
+        own.check_frequencies()
+        return own
+
+    def check_frequencies(self) -> None:
+        """Refuse frequencies of classes that are unknown."""
+        for frequencies in self.frequencies:
+            for name in frequencies:
+                if name not in self.evidence:
+                    raise ValueError(
+                        f"class_frequencies must be of the classes, got {name!r}: "
+                        f"{did_you_mean(name, self.evidence)}"
+                    )
+
+    def check(self, n_samples: int, class_counts: Mapping[str, int], vote: Vote) -> None:
+        """Refuse classes of other sizes than the certificate says."""
+        super().check(n_samples, class_counts, vote)
+        self.check_frequencies()
+        sizes = {name: size for name, size in self.sizes(vote).items() if size}
+        if class_counts and sizes != class_counts:
+            raise ValueError(
+                f"the classes of {self.name!r} must be class_counts, {class_counts!r}, got "
+                f"{sizes!r}."
+            )
+
+    def claims(self, vote: Vote) -> list[Claim]:
+        """Return a claim for each class, if asked for, and what follows from them."""
+        own = super().claims(vote) if self.recall else []
+        limits = self.limits(vote)
+        if self.balanced:
+            mean = min(1.0, round_up(math.fsum(limits.values()) / len(limits)))
+            names = ", ".join(map(quoted, limits))
+            text = f"The mean of its errors on the classes {names} is {at_most(mean)}"
+            own.append(Claim("balanced error", text, mean, delta=self.delta))
+        for frequencies in self.frequencies:
+            parts = [share * limits[name] for name, share in frequencies.items()]
+            rest = max(0.0, 1.0 - math.fsum(frequencies.values()))
+            limit = min(1.0, round_up(math.fsum([*parts, rest])))
+            mix = ", ".join(f"{quoted(name)} {share:g}" for name, share in frequencies.items())
+            text = f"Where the classes come as {mix}, it errs with probability {at_most(limit)}"
+            own.append(Claim(f"error where classes come as {mix}", text, limit, delta=self.delta))
+        return own
+
+    def _claim(self, name: str, limit: float, evidence: dict[str, Any]) -> Claim:
+        return Claim(
+            f"recall of {name}",
+            f"On examples of class {quoted(name)} it errs with probability {at_most(limit)}",
+            lower=below(1.0 - limit),
+            evidence=evidence,
+            delta=self._each,
+        )
+
+
+@dataclass(frozen=True)
+class PrecisionFamily(_Partition):
+    """How often each answer is wrong.
+
+    Parameters
+    ----------
+    delta : float
+        Its part of δ.
+    evidence : dict
+        The counts of each answer.
+
+    Examples
+    --------
+    >>> from certivote.claims import PrecisionFamily
+    >>> PrecisionFamily(0.05, {"ill": {"vote_errors": 3, "vote_size": 50}}).name
+    'precision'
+    """
+
+    kind: ClassVar[str] = "precision"
+
+    def _column(self, outcome: Outcome) -> NDArray[Any]:
+        return outcome.predicted
+
+    def _claim(self, name: str, limit: float, evidence: dict[str, Any]) -> Claim:
+        return Claim(
+            f"precision of {name}",
+            f"Where it answers {quoted(name)}, that is wrong with probability {at_most(limit)}",
+            lower=below(1.0 - limit),
+            evidence=evidence,
+            delta=self._each,
+        )
+
+
+@dataclass(frozen=True)
+class GroupFamily(_Partition):
+    """The error on each value of a column.
+
+    Parameters
+    ----------
+    delta : float
+        Its part of δ.
+    evidence : dict
+        The counts of each group.
+    column : str
+        What the column is called.
+
+    Examples
+    --------
+    >>> from certivote.claims import GroupFamily
+    >>> GroupFamily(column="region").name
+    'error by region'
+    """
+
+    kind: ClassVar[str] = "group"
+    needs_fixed: ClassVar[bool] = False
+
+    column: str = "group"
+
+    def __post_init__(self) -> None:
+        """Refuse a column that has no name."""
+        super().__post_init__()
+        if not isinstance(self.column, str) or not self.column:
+            raise ValueError(f"column must be a name, got {self.column!r}.")
+
+    @property
+    def name(self) -> str:
+        """What its share of δ is called."""
+        return f"error by {self.column}"
+
+    def _column(self, outcome: Outcome) -> NDArray[Any]:
+        if self.column not in outcome.by:
+            hint = did_you_mean(self.column, outcome.by) if outcome.by else "it is empty."
+            raise ValueError(f"by must have the column {self.column!r} that is claimed: {hint}")
+        return outcome.by[self.column]
+
+    def _claim(self, name: str, limit: float, evidence: dict[str, Any]) -> Claim:
+        return Claim(
+            f"error where {self.column} = {name}",
+            f"Where {quoted(self.column)} = {quoted(name)} it errs with probability "
+            f"{at_most(limit)}",
+            limit,
+            evidence=evidence,
+            delta=self._each,
+        )
+
+
+def _check_sum(frequencies: Mapping[str, float]) -> dict[str, float]:
+    """Return frequencies by class that sum to 1."""
+    own = {str(name): float(share) for name, share in frequencies.items()}
+    total = math.fsum(own.values())
+    if any(not share >= 0.0 for share in own.values()) or not abs(total - 1.0) <= _SUM:
+        raise ValueError(
+            "class_frequencies must be at least 0 and sum to 1, got "
+            f"{', '.join(f'{name}={share:g}' for name, share in own.items())}, a sum of "
+            f"{format_up(total, 6)}."
+        )
+    return own
