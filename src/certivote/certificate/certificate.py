@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._utils.comparing import close
 from .._utils.files import write_whole
 from .._utils.formatting import format_confidence, format_up, printable
 from .._version import __version__
@@ -20,7 +21,6 @@ from ..divergences import kl_divergence
 from ..labels import as_votes, class_called, count_classes
 from ..statistics import Statistics, UnlabelledStatistics, is_statistics, join_unlabelled
 from .checking import check_fields
-from .comparing import close
 from .digests import votes_sha256
 from .errors import CertificateError
 from .neighbours import SAMPLE, Neighbours
@@ -485,7 +485,7 @@ class Certificate:
         vote = self._vote
         for family in self.families:
             found = family.at(family.delta).count(outcome, vote)
-            if not close(family.evidence, found.evidence):
+            if not family.agrees(found):
                 raise CertificateError(
                     f"the evidence for {family.name!r} is claimed to be {family.evidence!r}, but "
                     f"is {found.evidence!r}."

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr
 
+from .._utils.comparing import close
 from .._utils.formatting import format_confidence, format_down, format_up
 from .._utils.validation import check_choice, check_delta
 from ..bounds.heldout import clopper_pearson, improbable
 from ..claims.base import Outcome
 from ..labels import classes_by_name, most_frequent
-from .comparing import close
 from .errors import CertificateError
 
 __all__ = ["GIVEN", "PART_A", "SAMPLE", "Neighbours"]

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._utils.comparing import close
 from .._utils.formatting import format_down, format_up
 from .._utils.validation import check_number
 from ..bounds import Bound
@@ -168,6 +169,10 @@ class Family(ABC):
     @abstractmethod
     def check(self, n_samples: int, class_counts: Mapping[str, int], vote: Vote) -> None:
         """Refuse evidence that does not belong to the sample of a certificate."""
+
+    def agrees(self, found: Self) -> bool:
+        """Tell whether this evidence is that which was counted again."""
+        return close(self.evidence, found.evidence)
 
     def merged(self, other: Self) -> Self:
         """Return both requests in one; they have the same name."""

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._utils.comparing import close
 from .._utils.formatting import format_up
 from .._utils.validation import did_you_mean
 from ..bounds.evaluation import round_up
@@ -118,6 +119,14 @@ class _Partition(Family):
             raise ValueError(
                 f"the parts of {self.name!r} must hold all {n_samples} examples, got {total}."
             )
+
+    def agrees(self, found: Self) -> bool:
+        """Tell whether this evidence is that which was counted again.
+
+        It may name more parts without examples: who counts votes does not know all classes.
+        """
+        empty: dict[str, Any] = {name: {} for name, part in self.evidence.items() if not part}
+        return close(self.evidence, {**empty, **found.evidence})
 
     def claims(self, vote: Vote) -> list[Claim]:
         """Return a claim for each part."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._utils.comparing import close
 from .._utils.formatting import format_up
 from .._utils.validation import check_number, did_you_mean
 from ..bounds import clopper_pearson
@@ -84,6 +85,14 @@ class F1Family(Family):
                 raise ValueError(f"{name!r} must have at most {n_samples} examples.")
             if class_counts and class_counts.get(name, 0) > counts["true_or_answered"]:
                 raise ValueError(f"{name!r} must have the examples of class_counts at least.")
+
+    def agrees(self, found: Self) -> bool:
+        """Tell whether this evidence is that which was counted again.
+
+        It may name more classes without examples: who counts votes does not know all of them.
+        """
+        empty = {name: counts for name, counts in self.evidence.items() if not any(counts.values())}
+        return close(self.evidence, {**empty, **found.evidence})
 
     def claims(self, vote: Vote) -> list[Claim]:
         """Return the claim on one class, or on the mean of all."""

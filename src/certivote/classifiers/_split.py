@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from .._utils.validation import refuse_mask
 from ..labels import check_aligned, check_labels, is_missing
 
 __all__ = [
+    "Drawn",
     "Rows",
     "as_table",
     "check_said",
@@ -167,27 +168,38 @@ def seed_of(random_state: Any) -> tuple[int | str, np.random.RandomState]:
     return "a generator given by the user", check_random_state(random_state)
 
 
-def drawn(
-    X: Any, y: NDArray[Any], groups: Any, seed: int
-) -> tuple[Any, NDArray[Any], dict[str, Any]]:
-    """Return one row of each group, if there are groups, and what a provenance says of the draw."""
+class Drawn(NamedTuple):
+    """Rows that certify, their labels and columns of groups, and what is to be said of the draw."""
+
+    X: Any
+    y: NDArray[Any]
+    by: dict[str, NDArray[Any]]
+    said: dict[str, Any]
+
+
+def drawn(X: Any, y: NDArray[Any], by: Mapping[str, NDArray[Any]], groups: Any, seed: int) -> Drawn:
+    """Return one row of each group, if there are groups, else all of them."""
     if groups is None:
-        return X, y, {}
+        return Drawn(X, y, dict(by), {})
     check_aligned(X=X, groups=groups)
     rows = Rows(len(y), groups)
     own, rng = seed_of(seed)
     assert rows.groups is not None
     chosen = _one_of_each(rows.groups, rng)
-    return _safe_indexing(X, chosen), y[chosen], {**rows.said, "seed": own}
+    columns = {name: column[chosen] for name, column in by.items()}
+    return Drawn(_safe_indexing(X, chosen), y[chosen], columns, {**rows.said, "seed": own})
 
 
 def drawn_again(
-    X: Any, y: NDArray[Any], groups: Any, provenance: Mapping[str, Any]
-) -> tuple[Any, NDArray[Any]]:
+    X: Any,
+    y: NDArray[Any],
+    by: Mapping[str, NDArray[Any]],
+    groups: Any,
+    provenance: Mapping[str, Any],
+) -> Drawn:
     """Return the rows that were drawn when a certificate of this provenance was made."""
     check_said("groups", groups, "grouped_by", provenance)
-    X, y, _ = drawn(X, y, groups, provenance.get("seed", 0))
-    return X, y
+    return drawn(X, y, by, groups, provenance.get("seed", 0))
 
 
 def check_said(name: str, given: Any, key: str, provenance: Mapping[str, Any]) -> None:

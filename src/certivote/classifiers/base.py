@@ -4,7 +4,7 @@ import json
 import re
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
@@ -31,7 +31,8 @@ from ..certificate import Certificate, CertificateError
 from ..certificate.certify import issue
 from ..certificate.neighbours import GIVEN, PART_A
 from ..certificate.provenance import DATA_KEYS, FROZEN, NEW_DATA, SPLIT
-from ..claims.base import Outcome
+from ..claims import Family, shared
+from ..claims.base import Outcome, check_by
 from ..labels import (
     UNKNOWN,
     check_aligned,
@@ -69,12 +70,14 @@ _STATE = frozenset(
     {
         "_baseline",
         "_checks",
+        "_families",
         "_findings",
         "_fitted_bound",
         "_frozen",
         "_prior",
         "_provenance",
         "_seen",
+        "_total_delta",
     }
 )
 
@@ -83,11 +86,12 @@ _VOTES_PER_CHUNK = 2**24
 
 
 class Sample(NamedTuple):
-    """Certification examples: their rows, their labels, and the votes on them."""
+    """Certification examples: their rows, labels, the votes on them, and columns of groups."""
 
     X: Any
     y: NDArray[Any]
     ballots: Ballots
+    by: Mapping[str, NDArray[Any]]
 
 
 class CertifiedVote(ClassifierMixin, BaseEstimator):
@@ -110,10 +114,19 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
     n_jobs: int | None
     verbose: int
 
+    # What is claimed besides the error: nothing, in votes that were saved before there was more.
+    _families: tuple[Family, ...] = ()
+
     # --- fitting -------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: ArrayLike, groups: Any = None, time: Any = None, **fit_params: Any
+        self,
+        X: Any,
+        y: ArrayLike,
+        groups: Any = None,
+        time: Any = None,
+        by: Mapping[str, ArrayLike] | None = None,
+        **fit_params: Any,
     ) -> "CertifiedVote":
         """Train the voters on part A of the data, learn and certify their weights on part B.
 
@@ -131,6 +144,9 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             row of a new group, and m is the number of groups.
         time : array-like of shape (n_samples,), default=None
             When each row came: the earlier rows train, and the latest ones certify.
+        by : mapping of str to array-like of shape (n_samples,), default=None
+            The columns of groups that claims are about. The voters do not see them, unless they are
+            in X.
         **fit_params
             None is accepted: a weighted sample is not drawn like the examples to come, so that no
             certificate would hold for it.
@@ -141,15 +157,21 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             The fitted vote.
         """
         _refuse(fit_params)
-        return self._fit(X, y, classes=None, groups=groups, time=time)
+        return self._fit(X, y, None, groups, time, by)
 
     def _fit(
-        self, X: Any, y: ArrayLike, classes: ArrayLike | None, groups: Any = None, time: Any = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None,
+        groups: Any = None,
+        time: Any = None,
+        by: Mapping[str, ArrayLike] | None = None,
     ) -> "CertifiedVote":
         # A fit that fails leaves nothing behind: new voters must not meet older weights.
         self._forget()
         try:
-            return self._fit_anew(X, y, classes, groups, time)
+            return self._fit_anew(X, y, classes, groups, time, by)
         except BaseException:
             self._forget()
             raise
@@ -160,11 +182,18 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             delattr(self, name)
 
     def _fit_anew(
-        self, X: Any, y: ArrayLike, classes: ArrayLike | None, groups: Any, time: Any
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None,
+        groups: Any,
+        time: Any,
+        by: Mapping[str, ArrayLike] | None,
     ) -> "CertifiedVote":
         objects = hasattr(y, "__array__") and np.asarray(y).dtype.kind == "O"
         check_aligned(X=X, groups=groups)
         check_aligned(X=X, time=time)
+        columns = check_by(by, y)
         X, y = self._check_data(X, y, reset=True)
         frozen = is_frozen(self.voters)
         seed, rng = seed_of(self.random_state)
@@ -208,7 +237,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         clock.lap("checking")
         self._learn_prior(X_a, y_a)
         self._baseline = None if frozen else (most_frequent(y_a), PART_A)
-        sample = Sample(X_b, y_b, self._votes(X_b))
+        columns = {name: column[part_b] for name, column in columns.items()}
+        sample = Sample(X_b, y_b, self._votes(X_b), columns)
         clock.lap("voting")
         look = self._examine(X, y, rows, part_a, part_b, sample.ballots)
         self._findings, self._checks = self._say(look.findings), look.checks
@@ -254,16 +284,25 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         said = {**known, **said}
         if sample is not None:
             q = check_distribution("weights", weights, statistics.n_voters)
-            said["outcome"] = self._outcome(sample, q)
+            said["outcome"] = self._outcome(sample, q, prior)
             said["findings"] = (*said["findings"], *self._say(self._difference(sample, q)))
         elif self._taken_apart():
             said["findings"] = (*said["findings"], *_guards.may_differ(self.voters))
         return issue(bound, statistics, weights, prior, **said)
 
-    def _outcome(self, sample: Sample, weights: NDArray[np.float64]) -> Outcome:
-        """Return where the vote with these weights errs."""
-        predicted = self._weighed(sample.ballots).predict(weights)
-        return Outcome(sample.y, predicted, self._baseline)
+    def _outcome(
+        self, sample: Sample, weights: NDArray[np.float64], prior: ArrayLike | None
+    ) -> Outcome:
+        """Return what the vote with these weights answers, and the truth."""
+        ballots, y = sample.ballots, sample.y
+
+        def count(rows: NDArray[np.bool_], bound: Bound) -> Statistics:
+            part = Ballots(ballots.codes[rows], ballots.labels)
+            return self._statistics_of(part, y[rows], bound, prior)
+
+        known = check_labels("classes_", self.classes_, ndim=1)
+        predicted = self._weighed(ballots).predict(weights)
+        return Outcome(y, predicted, self._baseline, sample.by, known, count)
 
     def _taken_apart(self) -> bool:
         """Tell whether the voters are members of one frozen classifier.
@@ -411,6 +450,9 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         baseline: Any = None,
         groups: Any = None,
         seed: int = 0,
+        claims: Sequence[str | Family] | None = None,
+        by: Mapping[str, ArrayLike] | None = None,
+        shares: Mapping[str, float] | None = None,
     ) -> Certificate:
         """Certify the vote as it is, on data that is new to it.
 
@@ -436,6 +478,14 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             Which rows belong together: one row of each group is drawn at random, and certifies.
         seed : int, default=0
             Of that draw. It is recorded; fix it before you look.
+        claims : sequence of str or Family, default=None
+            What else is claimed at once, such as ``"recall"`` or ``"error by region"``: see
+            `certivote.claims.parse_claim`. They share δ.
+        by : mapping of str to array-like of shape (n_samples,), default=None
+            The columns of groups that claims are about.
+        shares : mapping of str to float, default=None
+            The share of δ of each claim, and of ``"error"``, the overall one: see
+            `certivote.claims.shared`.
 
         Returns
         -------
@@ -443,16 +493,19 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             The claim, with all that is needed to check it.
         """
         check_is_fitted(self)
-        X, y = self._check_data(X, y, reset=False)
-        X, y, said = drawn(X, y, groups, seed)
+        columns = check_by(by, y)
+        X, y, columns, said = drawn(*self._check_data(X, y, reset=False), columns, groups, seed)
         look = self._examine_new(X, y)
         own = self._provenance.get("delta_of_all_looks", self.certificate_.delta)
         if isinstance(bound, Bound):
             chosen = bound_at(bound, delta)
         else:
             chosen = bound_at(bound or DEFAULT_OF_ONE, own if delta is None else delta)
-        sample = Sample(X, y, self._votes(X))
-        outcome = self._outcome(sample, self.weights_)
+        total = float(chosen.delta)
+        part, families = shared(claims, total, shares)
+        chosen = chosen.copied(delta=part)
+        sample = Sample(X, y, self._votes(X), columns)
+        outcome = self._outcome(sample, self.weights_, self.weights_)
         if baseline is not None:
             outcome = outcome.with_baseline((check_class("baseline", baseline, y), GIVEN))
         return issue(
@@ -464,6 +517,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             findings=self._say(look.findings),
             checks=look.checks,
             outcome=outcome,
+            families=families,
+            total_delta=total,
         )
 
     def _examine_new(self, X: Any, y: NDArray[Any]) -> Examination:
@@ -504,6 +559,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         *,
         groups: Any = None,
         time: Any = None,
+        by: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         """Recompute a certificate of this vote from its data, and raise if it does not hold up.
 
@@ -518,6 +574,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             The certificate to check; that of the fit if None.
         groups, time : array-like of shape (n_samples,), default=None
             What `fit`, or `certify`, was given.
+        by : mapping of str to array-like of shape (n_samples,), default=None
+            The columns of groups that claims are about, where there are such.
 
         Notes
         -----
@@ -535,6 +593,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         # Made again, as it may have been changed since it was checked.
         claimed = replace(self.certificate_ if certificate is None else certificate)
+        columns = check_by(by, y)
         X, y = self._check_data(X, y, reset=False)
         weights = check_distribution("weights", self.weights_, self.weights_.size)
         if not np.array_equal(claimed.weights, weights):
@@ -543,12 +602,12 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             raise CertificateError("the certificate is of a table of votes, not of this vote.")
         if claimed.provenance.get("voters_from") == NEW_DATA:
             prior: ArrayLike = weights
-            X, y = drawn_again(X, y, groups, claimed.provenance)
+            X, y, columns, _ = drawn_again(X, y, columns, groups, claimed.provenance)
             try:
                 look = self._examine_new(X, y)
             except ValueError as error:
                 raise CertificateError(str(error)) from error
-            sample = Sample(X, y, self._votes(X))
+            sample = Sample(X, y, self._votes(X), columns)
         else:
             self._check_provenance(claimed.provenance)
             check_said("groups", groups, "grouped_by", self._provenance)
@@ -560,7 +619,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 check_random_state(self._provenance.get("seed", 0)),
             )
             X_b = _safe_indexing(X, part_b)
-            sample = Sample(X_b, y[part_b], self._votes(X_b))
+            columns = {name: column[part_b] for name, column in columns.items()}
+            sample = Sample(X_b, y[part_b], self._votes(X_b), columns)
             look = self._examine(X, y, row_fingerprints(X), part_a, part_b, sample.ballots)
             if self.certificate_.neighbours is not None:  # else it was not counted
                 look.findings += self._difference(sample, weights)
@@ -569,7 +629,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             prior = check_prior(again, weights.size)
             if _settings(claimed) != _settings(self.certificate_):
                 raise CertificateError(
-                    "the bound of the certificate, or its settings, are not those of this vote."
+                    "the bound of the certificate, its settings, or what is claimed besides, are "
+                    "not those of this vote."
                 )
         if not np.allclose(claimed.prior, prior, rtol=_SAME_PRIOR, atol=0.0):
             raise CertificateError("the prior of the certificate is not the one of this vote.")
@@ -584,7 +645,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         self, claimed: Certificate, sample: Sample, checks: Mapping[str, str]
     ) -> None:
         """Refuse a certificate that says something else of what stands beside its number."""
-        outcome, beside = self._outcome(sample, claimed.weights), claimed.neighbours
+        outcome = self._outcome(sample, claimed.weights, claimed.prior)
+        beside = claimed.neighbours
         if beside is not None and beside.baseline_from != PART_A:
             outcome = outcome.with_baseline(None)  # then it is the one that the user gave
         elif beside is not None and self._baseline is None:
@@ -669,8 +731,12 @@ def rebuild_vote(kind: type[CertifiedVote], version: str) -> CertifiedVote:
 
 
 def _settings(certificate: Certificate) -> str:
-    """Return the bound of a certificate and its settings, the same before and after a file."""
-    settings = certificate.bound, certificate.bound_parameters
+    """Return the bound of a certificate, its settings, and what was asked for besides.
+
+    They are the same before and after a file.
+    """
+    asked = [family.at(family.delta).to_dict() for family in certificate.families]
+    settings = certificate.bound, certificate.bound_parameters, asked, certificate.total_delta
     return json.dumps(settings, sort_keys=True, default=np.ndarray.tolist)
 
 

@@ -1,7 +1,7 @@
 """The vote whose weights minimise a certificate."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy, deepcopy
 from typing import Any
 
@@ -15,6 +15,7 @@ from .._utils.validation import check_choice, check_number, check_prior
 from ..bounds import Bound, bound_at
 from ..bounds.registry import DEFAULT
 from ..certificate.provenance import PRIOR_GIVEN, PRIOR_LEARNED
+from ..claims import Family, shared
 from ..learners import logistic
 from ..solvers import Solver, minimize
 from ..statistics import Statistics, VoteStatistics
@@ -87,6 +88,13 @@ class MajorityVoteClassifier(CertifiedVote):
         Whether the certificates of `fit` and of every `partial_fit` after it shall hold all at
         once, however many there are and whenever one stops: the k-th is given at ``δ/(k(k+1))``.
         Otherwise each holds by itself, for the sample size at which it was asked for.
+    claims : sequence of str or Family, default=None
+        What else is claimed at once, such as ``"recall"`` or ``"error by region"``: see
+        `certivote.claims.parse_claim`. They share δ, and the columns that they are about are given
+        to `fit`.
+    shares : mapping of str to float, default=None
+        The share of δ of each claim, and of ``"error"``, the overall one: see
+        `certivote.claims.shared`.
 
     Attributes
     ----------
@@ -135,6 +143,8 @@ class MajorityVoteClassifier(CertifiedVote):
         n_jobs: int | None = None,
         verbose: int = 0,
         anytime: bool = False,
+        claims: Sequence[str | Family] | None = None,
+        shares: Mapping[str, float] | None = None,
     ) -> None:
         self.voters = voters
         self.bound = bound
@@ -148,6 +158,8 @@ class MajorityVoteClassifier(CertifiedVote):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.anytime = anytime
+        self.claims = claims
+        self.shares = shares
 
     def _check_classes(self) -> None:
         check_choice("certification", self.certification, ("split",))
@@ -175,6 +187,11 @@ class MajorityVoteClassifier(CertifiedVote):
         default = isinstance(self.bound, Bound) and self.delta == 0.05
         # Copies: what is changed after this sample has been seen must not count.
         self._fitted_bound = deepcopy(bound_at(self.bound, None if default else self.delta))
+        self._total_delta = float(self._fitted_bound.delta)
+        part, self._families = shared(self.claims, self._total_delta, self.shares)
+        self._fitted_bound = self._fitted_bound.copied(delta=part)
+        if self.anytime and self._families:
+            raise ValueError("claims are for one sample, not for a growing one: anytime=False.")
         if self.anytime:
             self._provenance["delta_of_all_looks"] = float(self._fitted_bound.delta)
             self._provenance["look"] = 1
@@ -220,6 +237,8 @@ class MajorityVoteClassifier(CertifiedVote):
         """Return what a fit leaves: weights, their certificate, and where they came from."""
         bound, prior = self._bound(said.get("provenance", self._provenance)), self._prior
         result = minimize(bound, statistics, prior, solver=self.solver, random_state=rng)
+        if self._families:
+            said |= {"families": self._families, "total_delta": self._total_delta}
         certificate = self._issue(bound, statistics, result.weights, prior, sample, **said)
         return {
             "optimisation_": result,
@@ -262,6 +281,11 @@ class MajorityVoteClassifier(CertifiedVote):
         if "grouped_by" in self._provenance or "split_by_time" in self._provenance:
             raise ValueError(
                 "partial_fit cannot add to a vote that was certified by groups or by time: fit it "
+                "again on all rows, or certify it on new ones."
+            )
+        if self._families:
+            raise ValueError(
+                "partial_fit cannot add to a vote of which more than the error is claimed: fit it "
                 "again on all rows, or certify it on new ones."
             )
         if self.anytime != ("look" in self._provenance):

@@ -1,6 +1,7 @@
 """Any classifier, certified as it is: what its `predict` answers, and nothing else."""
 
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,12 +20,13 @@ from ..certificate.certify import issue
 from ..certificate.digests import votes_sha256
 from ..certificate.neighbours import GIVEN
 from ..certificate.provenance import MODEL
-from ..claims.base import Outcome
+from ..claims import Family, shared
+from ..claims.base import Outcome, check_by
 from ..labels import check_aligned, check_class, check_comparable, check_labels, check_targets
 from ..voters import fit_voters, inner_estimator, predictions
 from . import _guards
 from ._fingerprints import row_fingerprints
-from ._split import check_said, drawn
+from ._split import drawn, drawn_again
 from .base import CertifiedVote
 
 __all__ = ["certify_model", "two_answers", "verify_model"]
@@ -45,6 +47,9 @@ def certify_model(
     positive: Any = None,
     groups: Any = None,
     seed: int = 0,
+    claims: Sequence[str | Family] | None = None,
+    by: Mapping[str, ArrayLike] | None = None,
+    shares: Mapping[str, float] | None = None,
 ) -> Certificate:
     """Certify what a classifier predicts, as it is, on examples that are new to it.
 
@@ -74,6 +79,14 @@ def certify_model(
         random, and certifies. The claim is about a random row of a new group.
     seed : int, default=0
         Of that draw. It is recorded; fix it before you look.
+    claims : sequence of str or Family, default=None
+        What else is claimed at once, such as ``"recall"`` or ``"error by region"``: see
+        `certivote.claims.parse_claim`. They share δ.
+    by : mapping of str to array-like of shape (n_samples,), default=None
+        The columns of groups that claims are about.
+    shares : mapping of str to float, default=None
+        The share of δ of each claim, and of ``"error"``, the overall one: see
+        `certivote.claims.shared`.
 
     Returns
     -------
@@ -96,11 +109,21 @@ def certify_model(
     if isinstance(model, CertifiedVote):
         labels = _targets(X, y, positive, model.classes_)
         certificate = model.certify(
-            X, labels, delta=delta, baseline=baseline, groups=groups, seed=seed
+            *(X, labels),
+            delta=delta,
+            baseline=baseline,
+            groups=groups,
+            seed=seed,
+            claims=claims,
+            by=by,
+            shares=shares,
         )
         return replace(certificate, provenance={**certificate.provenance, **said})
     bound = bound_at(DEFAULT_OF_ONE, delta)
-    X, y, draw = _certified(X, y, groups, seed)
+    total = float(bound.delta)
+    own, families = shared(claims, total, shares)
+    bound = bound.copied(delta=own)
+    X, y, columns, draw = drawn(*_certified(X, y, by), groups, seed)
     said |= draw
     predicted, labels = _counted(model, X, y, positive)
     look = _examine(model, X, labels, predicted)
@@ -114,9 +137,11 @@ def certify_model(
         provenance={"voters_from": MODEL, "classifier": _name(model), **said},
         findings=look.findings,
         checks=look.checks,
-        outcome=_outcome(y, predicted, labels, known),
+        outcome=_outcome(model, y, predicted, labels, columns).with_baseline(known),
         votes_sha256=votes_sha256(predicted[:, None], labels),
         libraries=_libraries(model),
+        families=families,
+        total_delta=total,
     )
 
 
@@ -128,6 +153,7 @@ def verify_model(
     *,
     groups: Any = None,
     time: Any = None,
+    by: Mapping[str, ArrayLike] | None = None,
 ) -> None:
     """Recompute a certificate of a classifier from its data, and raise if it does not hold up.
 
@@ -143,6 +169,8 @@ def verify_model(
         What `certify_model`, or the vote, gave.
     groups, time : array-like of shape (n_samples,), default=None
         Which rows belong together, or when they came, where this was given.
+    by : mapping of str to array-like of shape (n_samples,), default=None
+        The columns of groups that claims are about, where there are such.
 
     Raises
     ------
@@ -162,15 +190,14 @@ def verify_model(
     positive = claimed.provenance.get("positive")
     if isinstance(model, CertifiedVote):
         labels = _targets(X, y, positive, model.classes_)
-        model.verify(X, labels, claimed, groups=groups, time=time)
+        model.verify(X, labels, claimed, groups=groups, time=time, by=by)
         return
     if claimed.provenance.get("voters_from") != MODEL:
         raise CertificateError(
             "the certificate is not one of a classifier as it is: it was made otherwise than by "
             "certify_model, of another kind of model."
         )
-    check_said("groups", groups, "grouped_by", claimed.provenance)
-    X, y, _ = _certified(X, y, groups, claimed.provenance.get("seed", 0))
+    X, y, columns, _ = drawn_again(*_certified(X, y, by), groups, claimed.provenance)
     try:
         predicted, labels = _counted(model, X, y, positive)
     except ValueError as error:
@@ -183,15 +210,15 @@ def verify_model(
             f"classifier is claimed to be {claimed.provenance.get('classifier')!r}, but is "
             f"{_name(model)!r}."
         )
-    claimed.verify(predicted, labels)
-    claimed.verify_outcome(_outcome(y, predicted, labels))
+    claimed.verify(predicted, labels, by=columns)
+    claimed.verify_outcome(_outcome(model, y, predicted, labels, columns))
     claimed.verify_checks(look.checks, look.findings, _guards.TOPICS)
 
 
 def _certified(
-    X: Any, y: ArrayLike, groups: Any, seed: Any
-) -> tuple[Any, NDArray[Any], dict[str, Any]]:
-    """Return the rows that certify, their labels, and what is to be said of how they were drawn."""
+    X: Any, y: ArrayLike, by: Mapping[str, ArrayLike] | None = None
+) -> tuple[Any, NDArray[Any], dict[str, NDArray[Any]]]:
+    """Return examples, their labels and columns of groups, all checked."""
     refuse_mask("X", X)
     check_aligned(X=X, y=y)
     labels = check_targets("y", y)
@@ -200,7 +227,7 @@ def _certified(
             f"X and y must have the same number of rows, got {_num_samples(X)} and {len(labels)}."
         )
     X = X.tocsr() if sparse.issparse(X) else X  # not every kind has rows that can be taken
-    return drawn(X, labels, groups, seed)
+    return X, labels, check_by(by, y)
 
 
 def _counted(model: Any, X: Any, y: ArrayLike, positive: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -232,20 +259,24 @@ def _counted(model: Any, X: Any, y: ArrayLike, positive: Any) -> tuple[NDArray[A
 
 
 def _outcome(
+    model: Any,
     y: NDArray[Any],
     predicted: NDArray[Any],
     labels: NDArray[Any],
-    baseline: tuple[Any, str] | None = None,
+    by: Mapping[str, NDArray[Any]],
 ) -> Outcome:
     """Return what a classifier answers, in the words of `y`, which stand for its own labels."""
-    if not np.array_equal(y, labels):
-        own, first = np.unique(labels, return_index=True)
-        words = y[first].astype(object)
-        if len(own) == 1:  # nobody knows what the other one is called
-            predicted = np.where(predicted == own[0], words[0], f"not {words[0]}")
-        else:
-            predicted = words[np.searchsorted(own, predicted)]
-    return Outcome(y, predicted, baseline)
+    if np.array_equal(y, labels):
+        classes = getattr(model, "classes_", None)
+        known = None if classes is None else check_labels("classes_", classes, 1)
+        return Outcome(y, predicted, by=by, classes=known)
+    own, first = np.unique(labels, return_index=True)
+    words = y[first].astype(object)
+    if len(own) == 1:  # nobody knows what the other one is called
+        answered = np.where(predicted == own[0], words[0], f"not {words[0]}")
+    else:
+        answered = words[np.searchsorted(own, predicted)]
+    return Outcome(y, answered, by=by)
 
 
 def _different(predicted: NDArray[Any]) -> NDArray[Any]:
@@ -275,7 +306,7 @@ def _listed(labels: NDArray[Any]) -> str:
 
 def _targets(X: Any, y: ArrayLike, positive: Any, known: NDArray[Any]) -> NDArray[Any]:
     """Return the true labels; as the two that a classifier knows, where one is called positive."""
-    labels = _certified(X, y, None, 0)[1]
+    labels = _certified(X, y)[1]
     if positive is None:
         return labels
     chosen, own = check_class("positive", positive, labels), np.unique(labels)

@@ -1,4 +1,4 @@
-"""Whether what a certificate says is what comes out, up to what another machine may compute."""
+"""Whether what was written is what comes out, up to what another machine may compute."""
 
 from collections.abc import Mapping
 from typing import Any
