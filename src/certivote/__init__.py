@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .classifiers import CqBoostClassifier as CqBoostClassifier
     from .classifiers import MajorityVoteClassifier as MajorityVoteClassifier
     from .classifiers import MinCqClassifier as MinCqClassifier
+    from .classifiers import SelectiveClassifier as SelectiveClassifier
     from .classifiers import certify_model as certify_model
     from .classifiers import verify_model as verify_model
     from .planning import samples_needed as samples_needed
@@ -40,6 +41,7 @@ _PLACES = {
     "MinimizeResult": "solvers",
     "Moments": "statistics",
     "UnlabelledStatistics": "statistics",
+    "SelectiveClassifier": "classifiers",
     "VoteStatistics": "statistics",
     "certify": "certificate",
     "certify_model": "classifiers",

@@ -75,20 +75,26 @@ class Ballots:
 
     def predict(self, weights: NDArray[np.float64]) -> NDArray[Any]:
         """Return the labels that win."""
+        return self.win(weights)[0]
+
+    def win(self, weights: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the labels that win, and the share of the vote that each has."""
         (m, n), n_labels = self.codes.shape, len(self.labels)
         many = n_labels > max(_FEW_LABELS, n)
-        won = np.empty(m, dtype=np.intp)
+        won, highest = np.empty(m, dtype=np.intp), np.empty(m)
         few = _FEW_VOTES // n if many else _CELLS // max(n, n_labels)
         for rows in gen_batches(m, max(1, few)):
             codes = self.codes[rows]
             if many:
                 # Few examples name few labels: the others need no room.
                 named, own = np.unique(codes, return_inverse=True)
-                won[rows] = named[winners(_shares(own.reshape(codes.shape), weights, len(named)))]
+                shares = _shares(own.reshape(codes.shape), weights, len(named))
+                won[rows] = named[winners(shares)]
             else:
-                won[rows] = winners(_shares(codes, weights, n_labels))
-        labels: NDArray[Any] = self.labels[won]
-        return labels
+                shares = _shares(codes, weights, n_labels)
+                won[rows] = winners(shares)
+            highest[rows] = shares.max(axis=1)
+        return self.labels[won], highest
 
 
 def _shares(
@@ -151,10 +157,12 @@ class FixedVotes:
         )
 
 
-def answers(votes: NDArray[Any], weights: ArrayLike) -> NDArray[Any]:
-    """Return what the vote with these weights answers on each example."""
+def answers(votes: NDArray[Any], weights: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return what the vote with these weights answers on each example, and with which share."""
     q = check_distribution("weights", weights, votes.shape[1])
-    return np.concatenate([ballots.predict(q) for _, ballots in _in_chunks(votes)])
+    won = [ballots.win(q) for _, ballots in _in_chunks(votes)]
+    labels, shares = zip(*won, strict=True)
+    return np.concatenate(labels), np.concatenate(shares)
 
 
 def count_vote_errors(votes: NDArray[Any], y: NDArray[Any], weights: ArrayLike) -> FixedVotes:

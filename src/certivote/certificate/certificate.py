@@ -16,6 +16,8 @@ from .._utils.files import write_whole
 from .._utils.formatting import format_confidence, format_up, printable
 from .._version import __version__
 from ..bounds import Bound, get_bound
+from ..claims import AbstainFamily
+from ..claims.abstaining import answered
 from ..claims.base import Claim, Family, Outcome, Vote, at_most, outcome_of
 from ..divergences import kl_divergence
 from ..labels import as_votes, class_called, count_classes
@@ -212,6 +214,21 @@ class Certificate:
         vote = self._vote
         return [overall, *(claim for family in self.families for claim in family.claims(vote))]
 
+    def answered(self, scores: ArrayLike) -> NDArray[np.bool_]:
+        """Tell which examples are answered, where the vote may abstain: all, if it never does.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples,)
+            How sure the vote is of each: the winning share, or a score of the kind that was
+            certified.
+        """
+        values = np.asarray(scores, dtype=np.float64)
+        for family in self.families:
+            if isinstance(family, AbstainFamily):
+                return answered(values, family.level(self._vote))
+        return np.ones(len(values), dtype=np.bool_)
+
     @property
     def _vote(self) -> Vote:
         return Vote(self.bound_object, self.evidence, self.weights, self.prior, self.risk_bound)
@@ -400,6 +417,7 @@ class Certificate:
         statistics: Statistics | None = None,
         unlabelled: ArrayLike | UnlabelledStatistics | None = None,
         by: Mapping[str, ArrayLike] | None = None,
+        recount: bool = True,
     ) -> None:
         """Recompute the certificate, and raise `CertificateError` if it does not hold up.
 
@@ -420,6 +438,9 @@ class Certificate:
             The votes on unlabelled examples, where the certificate used some.
         by : mapping of str to array-like of shape (m,), default=None
             The columns of groups that claims are about, where there are such.
+        recount : bool, default=True
+            Whether the classes, the neighbours and the further claims are counted again from votes
+            and labels; not where the caller did so, who knows more of them.
         """
         self._check()
         if (votes is None) != (y is None):
@@ -437,7 +458,7 @@ class Certificate:
             votes, y = as_votes(votes, y)
             if self.votes_sha256 not in (None, votes_sha256(votes, y)):
                 raise CertificateError("the votes and labels are not those that were certified.")
-            if "positive" not in self.provenance:  # else the labels were called otherwise
+            if recount and "positive" not in self.provenance:  # else labels have other names
                 outcome = outcome_of(votes, y, self.weights, self.prior, by)
                 self.verify_outcome(outcome)
             statistics = self.bound_object.count(votes, y, self.prior)

@@ -43,6 +43,7 @@ def certify(
     claims: Sequence[str | Family] | None = None,
     by: Mapping[str, ArrayLike] | None = None,
     shares: Mapping[str, float] | None = None,
+    abstain: float | None = None,
 ) -> Certificate:
     """Certify the risk of a weighted majority vote, and learn its weights if none are given.
 
@@ -81,6 +82,9 @@ def certify(
     shares : mapping of str to float, default=None
         The share of δ of each claim, and of ``"error"``, the overall one: see
         `certivote.claims.shared`.
+    abstain : float, default=None
+        How often an answer may be wrong, where the vote answers only if it is sure enough: see
+        `certivote.claims.AbstainFamily`.
 
     Returns
     -------
@@ -134,7 +138,7 @@ def certify(
         check_same_voters(votes=votes, unlabelled=unlabelled)
         statistics = join_unlabelled(statistics, unlabelled, *labelled)
     total = float(chosen.delta)
-    own, families = shared(claims, total, shares)
+    own, families = shared(claims, total, shares, abstain)
     chosen = chosen.settled(statistics.offers).copied(delta=own)
     if "unlabelled_samples" in statistics.facts() and not chosen.uses_unlabelled:
         users = (name for name in list_bounds() if get_bound(name).uses_unlabelled)

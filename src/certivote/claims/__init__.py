@@ -1,6 +1,7 @@
 """What can be claimed of a vote besides its error: classes, groups, scores, costs and shifts."""
 
 from .._utils.addresses import publish
+from .abstaining import AbstainFamily
 from .base import Claim, Family
 from .partitions import ClassFamily, GroupFamily, PrecisionFamily
 from .scores import CostFamily, F1Family
@@ -8,6 +9,7 @@ from .sheet import parse_claim, shared
 from .shift import ShiftFamily, shifted
 
 __all__ = [
+    "AbstainFamily",
     "Claim",
     "ClassFamily",
     "CostFamily",

@@ -23,6 +23,7 @@ __all__ = [
     "Claim",
     "Family",
     "Outcome",
+    "Scores",
     "Vote",
     "at_least",
     "at_most",
@@ -66,8 +67,8 @@ class Claim:
     >>> certificate = certify(predicted, y, claims=["recall"])
     >>> for claim in certificate.claims:
     ...     print(claim.statement)
-    It errs on a new example with probability at most 0.0626.
-    On examples of class healthy it errs with probability at most 0.0874.
+    It errs on a new example with probability at most 0.0611.
+    On examples of class healthy it errs with probability at most 0.0859.
     On examples of class ill it errs with probability at most 0.0429.
     """
 
@@ -83,13 +84,25 @@ class Claim:
         return {name: value for name, value in asdict(self).items() if name != "evidence"}
 
 
+class Scores(NamedTuple):
+    """How sure each answer is: shares of a vote, or scores of another kind.
+
+    The reference are those of other rows, and where these came from, if there are such.
+    """
+
+    values: NDArray[np.float64]
+    shares: bool = True
+    reference: NDArray[np.float64] | None = None
+    origin: str | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What a vote answers on the certification examples, and the truth, in the same words.
 
     Besides the labels there may be the class that a baseline always answers, and where it came
-    from; columns of groups by their names; the classes that the vote knows, seen here or not; and
-    a function that counts the votes on some of the examples for a bound.
+    from; columns of groups by their names; the classes that the vote knows, seen here or not; a
+    function that counts the votes on some of the examples for a bound; and how sure it is.
     """
 
     y: NDArray[Any]
@@ -98,6 +111,7 @@ class Outcome:
     by: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     classes: NDArray[Any] | None = None
     statistics: Callable[[NDArray[np.bool_], Bound], Statistics] | None = None
+    scores: Scores | None = None
 
     @cached_property
     def wrong(self) -> NDArray[np.bool_]:
@@ -147,6 +161,8 @@ class Family(ABC):
     kind: ClassVar[str]
     # Whether it speaks of a vote only that was fixed before the sample.
     needs_fixed: ClassVar[bool] = True
+    # Whether it asks how sure each answer is.
+    needs_scores: ClassVar[bool] = False
     # Whether it takes a part of δ of its own.
     pays: ClassVar[bool] = True
 
@@ -218,7 +234,10 @@ def outcome_of(
     def count(rows: NDArray[np.bool_], bound: Bound) -> Statistics:
         return bound.count(votes[rows], y[rows], prior)
 
-    return Outcome(y, answers(votes, weights), by=check_by(by, y), statistics=count)
+    predicted, shares = answers(votes, weights)
+    # One voter agrees with itself.
+    columns, scores = check_by(by, y), Scores(shares) if votes.shape[1] > 1 else None
+    return Outcome(y, predicted, by=columns, statistics=count, scores=scores)
 
 
 def check_by(by: Mapping[str, ArrayLike] | None, y: Any) -> dict[str, NDArray[Any]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .._utils.validation import check_number, did_you_mean
+from .abstaining import AbstainFamily
 from .base import Family
 from .partitions import ClassFamily, GroupFamily, PrecisionFamily
 from .scores import CostFamily, F1Family
@@ -14,7 +15,10 @@ __all__ = ["FAMILIES", "OVERALL", "family_from", "parse_claim", "shared"]
 
 FAMILIES: dict[str, type[Family]] = {
     family.kind: family
-    for family in (ClassFamily, PrecisionFamily, GroupFamily, F1Family, CostFamily, ShiftFamily)
+    for family in (
+        *(ClassFamily, PrecisionFamily, GroupFamily, F1Family),
+        *(CostFamily, ShiftFamily, AbstainFamily),
+    )
 }
 # What the share of the overall error is called.
 OVERALL = "error"
@@ -60,7 +64,10 @@ def parse_claim(claim: str | Family) -> Family:
 
 
 def shared(
-    claims: Iterable[str | Family] | None, delta: float, shares: Mapping[str, float] | None = None
+    claims: Iterable[str | Family] | None,
+    delta: float,
+    shares: Mapping[str, float] | None = None,
+    abstain: float | None = None,
 ) -> tuple[float, tuple[Family, ...]]:
     """Return the δ of the overall error, and the families that are asked for, each with its own.
 
@@ -73,6 +80,8 @@ def shared(
     shares : mapping of str to float, default=None
         Of each family, by its name, and of ``"error"`` its share of δ, which sum to at most 1. If
         None, the overall error has half, and the others the rest in equal parts.
+    abstain : float, default=None
+        How often an answer may be wrong, where it may also abstain: see `AbstainFamily`.
 
     Examples
     --------
@@ -83,8 +92,11 @@ def shared(
     """
     if isinstance(claims, str | Family):
         claims = [claims]
+    asked = [*map(parse_claim, claims or ())]
+    if abstain is not None:
+        asked.append(AbstainFamily(target=abstain))
     found: dict[str, Family] = {}
-    for family in map(parse_claim, claims or ()):
+    for family in asked:
         known = found.get(family.name)
         found[family.name] = family if known is None else known.merged(family)
     paying = [name for name, family in found.items() if family.pays]

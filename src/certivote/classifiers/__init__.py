@@ -6,6 +6,7 @@ from .base import CertifiedVote, rebuild_vote
 from .binary import CBBoostClassifier, CqBoostClassifier, MinCqClassifier
 from .majority import MajorityVoteClassifier
 from .model import certify_model, verify_model
+from .selective import SelectiveClassifier
 
 __all__ = [
     "CBBoostClassifier",
@@ -14,6 +15,7 @@ __all__ = [
     "MajorityVoteClassifier",
     "MinCqClassifier",
     "SeenRows",
+    "SelectiveClassifier",
     "certify_model",
     "rebuild_vote",
     "verify_model",

@@ -32,7 +32,9 @@ from ..certificate.certify import issue
 from ..certificate.neighbours import GIVEN, PART_A
 from ..certificate.provenance import DATA_KEYS, FROZEN, NEW_DATA, SPLIT
 from ..claims import Family, shared
-from ..claims.base import Outcome, check_by
+from ..claims.abstaining import PART_A as PART_A_SHARES
+from ..claims.abstaining import UNLABELLED
+from ..claims.base import Outcome, Scores, check_by
 from ..labels import (
     UNKNOWN,
     check_aligned,
@@ -49,6 +51,7 @@ from ..voting import Ballots
 from . import _guards
 from ._fingerprints import SeenRows, row_fingerprints
 from ._guards import Examination
+from ._scores import cross_fitted_shares
 from ._split import (
     Rows,
     as_table,
@@ -81,17 +84,24 @@ _STATE = frozenset(
     }
 )
 
+# Fewer training rows than so many are not trained on again, in parts.
+_FEWEST = 20
+
 # Predictions are made for so many votes at a time.
 _VOTES_PER_CHUNK = 2**24
 
 
 class Sample(NamedTuple):
-    """Certification examples: their rows, labels, the votes on them, and columns of groups."""
+    """Certification examples: their rows, labels, the votes on them, and columns of groups.
+
+    The reference are winning shares on other rows, and where these came from.
+    """
 
     X: Any
     y: NDArray[Any]
     ballots: Ballots
     by: Mapping[str, NDArray[Any]]
+    reference: tuple[NDArray[np.float64], str] | None = None
 
 
 class CertifiedVote(ClassifierMixin, BaseEstimator):
@@ -126,6 +136,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         groups: Any = None,
         time: Any = None,
         by: Mapping[str, ArrayLike] | None = None,
+        unlabelled: Any = None,
         **fit_params: Any,
     ) -> "CertifiedVote":
         """Train the voters on part A of the data, learn and certify their weights on part B.
@@ -147,6 +158,10 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         by : mapping of str to array-like of shape (n_samples,), default=None
             The columns of groups that claims are about. The voters do not see them, unless they are
             in X.
+        unlabelled : like X, default=None
+            Other examples, whose labels need not be known: where the vote may abstain they say at
+            which level testing begins. If None, part A does, by votes of voters that did not see
+            the row; or a tenth of part B, which does not test, where the voters are frozen.
         **fit_params
             None is accepted: a weighted sample is not drawn like the examples to come, so that no
             certificate would hold for it.
@@ -157,7 +172,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             The fitted vote.
         """
         _refuse(fit_params)
-        return self._fit(X, y, None, groups, time, by)
+        return self._fit(X, y, None, groups, time, by, unlabelled)
 
     def _fit(
         self,
@@ -167,11 +182,12 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         groups: Any = None,
         time: Any = None,
         by: Mapping[str, ArrayLike] | None = None,
+        unlabelled: Any = None,
     ) -> "CertifiedVote":
         # A fit that fails leaves nothing behind: new voters must not meet older weights.
         self._forget()
         try:
-            return self._fit_anew(X, y, classes, groups, time, by)
+            return self._fit_anew(X, y, classes, groups, time, by, unlabelled)
         except BaseException:
             self._forget()
             raise
@@ -189,6 +205,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         groups: Any,
         time: Any,
         by: Mapping[str, ArrayLike] | None,
+        unlabelled: Any,
     ) -> "CertifiedVote":
         objects = hasattr(y, "__array__") and np.asarray(y).dtype.kind == "O"
         check_aligned(X=X, groups=groups)
@@ -238,7 +255,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         self._learn_prior(X_a, y_a)
         self._baseline = None if frozen else (most_frequent(y_a), PART_A)
         columns = {name: column[part_b] for name, column in columns.items()}
-        sample = Sample(X_b, y_b, self._votes(X_b), columns)
+        reference = self._reference(X_a, y_a, unlabelled)
+        sample = Sample(X_b, y_b, self._votes(X_b), columns, reference)
         clock.lap("voting")
         look = self._examine(X, y, rows, part_a, part_b, sample.ballots)
         self._findings, self._checks = self._say(look.findings), look.checks
@@ -301,8 +319,35 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             return self._statistics_of(part, y[rows], bound, prior)
 
         known = check_labels("classes_", self.classes_, ndim=1)
-        predicted = self._weighed(ballots).predict(weights)
-        return Outcome(y, predicted, self._baseline, sample.by, known, count)
+        predicted, shares = self._weighed(ballots).win(weights)
+        scores = Scores(shares, True, *(sample.reference or ()))
+        return Outcome(y, predicted, self._baseline, sample.by, known, count, scores)
+
+    def _reference(
+        self, X: Any, y: NDArray[Any], unlabelled: Any
+    ) -> tuple[NDArray[np.float64], str] | None:
+        """Return winning shares on rows that do not certify, where a claim asks for such."""
+        if not any(family.needs_scores for family in self._families):
+            return None
+        prior = getattr(self, "_prior", None)
+        if unlabelled is not None:
+            ballots = self._votes(as_table(unlabelled))
+            return ballots.win(check_prior(prior, len(self.voters_)))[1], UNLABELLED
+        if self._frozen or len(y) < _FEWEST:
+            return None
+        seed = self._provenance["seed"]
+        classes = check_labels("classes_", self.classes_, ndim=1)
+        shares = cross_fitted_shares(
+            self.voters,
+            X,
+            y,
+            classes,
+            self.n_voters,
+            prior,
+            seed if isinstance(seed, int) else 0,
+            self.n_jobs,
+        )
+        return shares, PART_A_SHARES
 
     def _taken_apart(self) -> bool:
         """Tell whether the voters are members of one frozen classifier.
@@ -409,6 +454,26 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         labels = np.concatenate([ballots.predict(weights) for ballots, weights in self._asked(X)])
         return labels.astype(object) if self.classes_.dtype.kind == "O" else labels
 
+    def accepts(self, X: Any, certificate: Certificate | None = None) -> NDArray[np.bool_]:
+        """Tell where the vote is sure enough to answer, by a certificate that lets it abstain.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
+            The examples.
+        certificate : Certificate, default=None
+            A certificate of this vote; that of the fit if None.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Whether the claim on its answers is about each example: all of them, where the vote was
+            certified without abstaining.
+        """
+        shares = [ballots.win(weights)[1] for ballots, weights in self._asked(X)]
+        chosen = self.certificate_ if certificate is None else certificate
+        return chosen.answered(np.concatenate(shares))
+
     def _asked(self, X: Any) -> Iterator[tuple[Ballots, NDArray[np.float64]]]:
         """Yield the ballots of the voters that have a say, some rows at a time, and their weights.
 
@@ -453,6 +518,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         claims: Sequence[str | Family] | None = None,
         by: Mapping[str, ArrayLike] | None = None,
         shares: Mapping[str, float] | None = None,
+        abstain: float | None = None,
+        unlabelled: Any = None,
     ) -> Certificate:
         """Certify the vote as it is, on data that is new to it.
 
@@ -486,6 +553,12 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         shares : mapping of str to float, default=None
             The share of δ of each claim, and of ``"error"``, the overall one: see
             `certivote.claims.shared`.
+        abstain : float, default=None
+            How often an answer may be wrong, where it answers only if it is sure enough: see
+            `certivote.claims.AbstainFamily`, and `SelectiveClassifier`.
+        unlabelled : like X, default=None
+            Other examples, whose labels need not be known: where it may abstain they say at which
+            level testing begins. If None, a tenth of X does, and does not test.
 
         Returns
         -------
@@ -502,9 +575,13 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         else:
             chosen = bound_at(bound or DEFAULT_OF_ONE, own if delta is None else delta)
         total = float(chosen.delta)
-        part, families = shared(claims, total, shares)
+        part, families = shared(claims, total, shares, abstain)
         chosen = chosen.copied(delta=part)
-        sample = Sample(X, y, self._votes(X), columns)
+        reference = None
+        if unlabelled is not None:
+            ballots = self._weighed(self._votes(as_table(unlabelled)))
+            reference = ballots.win(self.weights_)[1], UNLABELLED
+        sample = Sample(X, y, self._votes(X), columns, reference)
         outcome = self._outcome(sample, self.weights_, self.weights_)
         if baseline is not None:
             outcome = outcome.with_baseline((check_class("baseline", baseline, y), GIVEN))
@@ -620,12 +697,16 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             )
             X_b = _safe_indexing(X, part_b)
             columns = {name: column[part_b] for name, column in columns.items()}
-            sample = Sample(X_b, y[part_b], self._votes(X_b), columns)
+            X_a, y_a = _safe_indexing(X, part_a), y[part_a]
+            reference = None
+            if any(getattr(one, "start_from", None) == PART_A_SHARES for one in claimed.families):
+                reference = self._reference(X_a, y_a, None)
+            sample = Sample(X_b, y[part_b], self._votes(X_b), columns, reference)
             look = self._examine(X, y, row_fingerprints(X), part_a, part_b, sample.ballots)
             if self.certificate_.neighbours is not None:  # else it was not counted
                 look.findings += self._difference(sample, weights)
             look.findings += self.certificate_.findings
-            again = self._prior_again(_safe_indexing(X, part_a), y[part_a])
+            again = self._prior_again(X_a, y_a)
             prior = check_prior(again, weights.size)
             if _settings(claimed) != _settings(self.certificate_):
                 raise CertificateError(

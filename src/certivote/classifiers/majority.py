@@ -95,6 +95,9 @@ class MajorityVoteClassifier(CertifiedVote):
     shares : mapping of str to float, default=None
         The share of δ of each claim, and of ``"error"``, the overall one: see
         `certivote.claims.shared`.
+    abstain : float, default=None
+        How often an answer may be wrong, where the vote answers only if it is sure enough: see
+        `certivote.claims.AbstainFamily`. `predict` stays as it is, and `accepts` tells where it is.
 
     Attributes
     ----------
@@ -145,6 +148,7 @@ class MajorityVoteClassifier(CertifiedVote):
         anytime: bool = False,
         claims: Sequence[str | Family] | None = None,
         shares: Mapping[str, float] | None = None,
+        abstain: float | None = None,
     ) -> None:
         self.voters = voters
         self.bound = bound
@@ -160,6 +164,7 @@ class MajorityVoteClassifier(CertifiedVote):
         self.anytime = anytime
         self.claims = claims
         self.shares = shares
+        self.abstain = abstain
 
     def _check_classes(self) -> None:
         check_choice("certification", self.certification, ("split",))
@@ -188,7 +193,7 @@ class MajorityVoteClassifier(CertifiedVote):
         # Copies: what is changed after this sample has been seen must not count.
         self._fitted_bound = deepcopy(bound_at(self.bound, None if default else self.delta))
         self._total_delta = float(self._fitted_bound.delta)
-        part, self._families = shared(self.claims, self._total_delta, self.shares)
+        part, self._families = shared(self.claims, self._total_delta, self.shares, self.abstain)
         self._fitted_bound = self._fitted_bound.copied(delta=part)
         if self.anytime and self._families:
             raise ValueError("claims are for one sample, not for a growing one: anytime=False.")

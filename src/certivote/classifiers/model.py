@@ -21,11 +21,13 @@ from ..certificate.digests import votes_sha256
 from ..certificate.neighbours import GIVEN
 from ..certificate.provenance import MODEL
 from ..claims import Family, shared
-from ..claims.base import Outcome, check_by
+from ..claims.abstaining import UNLABELLED
+from ..claims.base import Outcome, Scores, check_by
 from ..labels import check_aligned, check_class, check_comparable, check_labels, check_targets
 from ..voters import fit_voters, inner_estimator, predictions
 from . import _guards
 from ._fingerprints import row_fingerprints
+from ._scores import scores_of
 from ._split import drawn, drawn_again
 from .base import CertifiedVote
 
@@ -50,6 +52,8 @@ def certify_model(
     claims: Sequence[str | Family] | None = None,
     by: Mapping[str, ArrayLike] | None = None,
     shares: Mapping[str, float] | None = None,
+    abstain: float | None = None,
+    unlabelled: Any = None,
 ) -> Certificate:
     """Certify what a classifier predicts, as it is, on examples that are new to it.
 
@@ -87,6 +91,12 @@ def certify_model(
     shares : mapping of str to float, default=None
         The share of δ of each claim, and of ``"error"``, the overall one: see
         `certivote.claims.shared`.
+    abstain : float, default=None
+        How often an answer may be wrong, where it answers only if it is sure enough: see
+        `certivote.claims.AbstainFamily`, and `SelectiveClassifier`.
+    unlabelled : like X, default=None
+        Other examples, whose labels need not be known: where it may abstain they say at which
+        level testing begins. If None, a tenth of X does, and does not test.
 
     Returns
     -------
@@ -117,11 +127,13 @@ def certify_model(
             claims=claims,
             by=by,
             shares=shares,
+            abstain=abstain,
+            unlabelled=unlabelled,
         )
         return replace(certificate, provenance={**certificate.provenance, **said})
     bound = bound_at(DEFAULT_OF_ONE, delta)
     total = float(bound.delta)
-    own, families = shared(claims, total, shares)
+    own, families = shared(claims, total, shares, abstain)
     bound = bound.copied(delta=own)
     X, y, columns, draw = drawn(*_certified(X, y, by), groups, seed)
     said |= draw
@@ -130,6 +142,9 @@ def certify_model(
     for text in look.findings:
         warnings.warn(text, stacklevel=2)
     known = None if baseline is None else (check_class("baseline", baseline, y), GIVEN)
+    outcome = _outcome(model, y, predicted, labels, columns).with_baseline(known)
+    if any(family.needs_scores for family in families):
+        outcome = replace(outcome, scores=_scores(model, X, predicted, unlabelled))
     return issue(
         bound,
         bound.count(predicted[:, None], labels, None),
@@ -137,7 +152,7 @@ def certify_model(
         provenance={"voters_from": MODEL, "classifier": _name(model), **said},
         findings=look.findings,
         checks=look.checks,
-        outcome=_outcome(model, y, predicted, labels, columns).with_baseline(known),
+        outcome=outcome,
         votes_sha256=votes_sha256(predicted[:, None], labels),
         libraries=_libraries(model),
         families=families,
@@ -210,8 +225,11 @@ def verify_model(
             f"classifier is claimed to be {claimed.provenance.get('classifier')!r}, but is "
             f"{_name(model)!r}."
         )
-    claimed.verify(predicted, labels, by=columns)
-    claimed.verify_outcome(_outcome(model, y, predicted, labels, columns))
+    outcome = _outcome(model, y, predicted, labels, columns)
+    if any(family.needs_scores for family in claimed.families):
+        outcome = replace(outcome, scores=_scores(model, X, predicted))
+    claimed.verify_outcome(outcome)
+    claimed.verify(predicted, labels, by=columns, recount=False)
     claimed.verify_checks(look.checks, look.findings, _guards.TOPICS)
 
 
@@ -277,6 +295,15 @@ def _outcome(
     else:
         answered = words[np.searchsorted(own, predicted)]
     return Outcome(y, answered, by=by)
+
+
+def _scores(model: Any, X: Any, predicted: NDArray[Any], unlabelled: Any = None) -> Scores | None:
+    """Return how sure a classifier is of its answers, and to other examples, if there are such."""
+    values = scores_of(model, X, predicted)
+    if values is None or unlabelled is None:
+        return None if values is None else Scores(values, shares=False)
+    others = scores_of(model, unlabelled, predictions(model, unlabelled))
+    return Scores(values, False, others, UNLABELLED)
 
 
 def _different(predicted: NDArray[Any]) -> NDArray[Any]:
