@@ -24,6 +24,7 @@ ROOMS = (
     "voters",
     "certificate",
     "classifiers",
+    "tables",
     "planning",
     "parquet",
     "distributed",
