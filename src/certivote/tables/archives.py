@@ -39,6 +39,11 @@ class Source:
     def __str__(self) -> str:
         return str(self.path)
 
+    @property
+    def size(self) -> int:
+        """How many bytes there are."""
+        return self.path.stat().st_size if self.content is None else len(self.content)
+
     def open(self) -> BinaryIO:
         """Return the bytes from their beginning."""
         return self.path.open("rb") if self.content is None else io.BytesIO(self.content)

@@ -70,7 +70,7 @@ class Columns:
                 f" correct it, leave it out with {self.spelled('drop')}, or call all of it names "
                 f"with {self.spelled('categorical')} {mixed[0]!r}."
             )
-        return pd.DataFrame(columns, index=self.frame.index)
+        return pd.DataFrame(columns, index=self.frame.index, copy=False)
 
     def _typed_as(self, names: Sequence[str], names_only: Sequence[str]) -> Any:
         """Return the columns as a model was trained on them, whatever they look like here."""
@@ -84,7 +84,7 @@ class Columns:
             if not self.is_of_numbers(name) and np.isnan(self.values(name).numbers).any():
                 self._refuse_texts(name)
             columns[name] = self._floats(name)
-        return pd.DataFrame(columns, index=self.frame.index)
+        return pd.DataFrame(columns, index=self.frame.index, copy=False)
 
     def _refuse_texts(self, name: str) -> None:
         """Refuse text in a column of numbers, unless it can be read as dates in one way."""
@@ -148,7 +148,7 @@ class Columns:
             values, dates = self.values(name), True
             column = pd.Series(np.append(values.days[0], np.nan)[values.codes], values.index)
         try:
-            floats = pd.to_numeric(column).astype(float)
+            floats = column if column.dtype == float else pd.to_numeric(column).astype(float)
         except OverflowError:
             floats = column.map(float, na_action="ignore")
         array = floats.to_numpy()

@@ -10,7 +10,7 @@ from .archives import Source
 from .asked import USUALLY_MISSING
 from .layout import Layout
 
-__all__ = ["refuse_swallowed_rows"]
+__all__ = ["is_one_row_a_line", "refuse_swallowed_rows"]
 
 
 def refuse_swallowed_rows(
@@ -21,7 +21,7 @@ def refuse_swallowed_rows(
     ``frame`` is what was read, None if pandas could not make anything of it; ``unclosed`` says that
     the last quote is known to be open at the end.
     """
-    if frame is not None and _is_one_row_a_line(source, len(frame)):
+    if frame is not None and is_one_row_a_line(source, len(frame)):
         return
     like_rows = None if frame is None else _Likeness(frame)
     records = _records(source, layout.separator)
@@ -45,7 +45,7 @@ def refuse_swallowed_rows(
         )
 
 
-def _is_one_row_a_line(source: Source, n_rows: int) -> bool:
+def is_one_row_a_line(source: Source, n_rows: int) -> bool:
     """Tell at a glance that no row of a file has several lines."""
     newlines = returns = 0
     quotes, last = False, b""
