@@ -78,7 +78,7 @@ def test_an_ordinary_table_is_not_unusual(read, plain):
             {"new": [f"{i // 60 + 8:02}:{i % 60:02}" for i in range(60)]},
             "category",
             0,
-            "dates as text, read as a category: 60 different values",
+            "times of a day, read as a category: write them as numbers, such as hours",
         ),
         (
             {"new": [f"{i % 12 + 1:02}/{i % 7 + 1:02}/2020" for i in range(60)]},

@@ -144,3 +144,25 @@ def test_pandas_is_needed_at_the_call_only(path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "files need pandas: pip install 'certivote[cli]'.\n"
+
+
+@pytest.mark.parametrize(("names", "said"), [(("Ulm", "ulm "), True), (("Ulm", " Ulm"), False)])
+def test_groups_that_are_written_in_two_ways(names, said, path):
+    frame = pd.read_csv(path, index_col=0)
+    frame.loc[:1, "town"] = names
+    frame.to_csv(path, index=False)
+    findings = [text for text in read_table(path, "ill", group="town").findings if "Ulm" in text]
+    assert len(findings) == said
+    assert all("differ by capitals or blanks only" in text for text in findings)
+
+
+def test_times_that_are_no_dates_are_said(path):
+    days = pd.date_range("2019-03-05 07:10", periods=600, freq="37h")
+    frame = pd.read_csv(path, index_col=0)
+    frame = frame.assign(hour=days.strftime("%H:%M"), month=days.strftime("%m.%Y"))
+    frame.to_csv(path, index=False)
+    notes = {entry["name"]: entry for entry in read_table(path, "ill").reading["columns"]}
+    assert notes["hour"]["kind"] == "category"
+    assert notes["hour"]["note"].startswith("times of a day, read as a category")
+    assert "months such as 01.2026?" in notes["month"]["note"]
+    assert notes["age"]["note"] == ""

@@ -128,6 +128,8 @@ class Columns:
             note = "one value only"
         elif len(values.days) > 1:
             note = f"{_TWO_WAYS}, read as a category: write them as 2026-01-31"
+        elif values.dates and not values.days:
+            note = "times of a day, read as a category: write them as numbers, such as hours"
         elif n > _MANY and values.dates:
             note = f"dates as text, read as a category: {n} different values"
         elif n > _MANY and 2 * n > known:
@@ -165,6 +167,8 @@ class Columns:
             note = "one value only"
         elif not dates:
             note = _numbering(name, array, len(array) - missing, high - low)
+            if low > 1.0 and high < 13.0 and _are_months(array):
+                note = "numbers, or months such as 01.2026? Write them as 2026-01"
         self._note(name, "date" if dates else "number", missing, note)
         return floats
 
@@ -193,6 +197,13 @@ def _numbering(name: str, numbers: NDArray[np.float64], known: int, width: float
     if different == known or (named and 2 * different > known):
         return f"{different} different values of {known}: an identifier?"
     return ""
+
+
+def _are_months(numbers: NDArray[np.float64]) -> bool:
+    """Tell whether numbers between 1 and 13 are a month, a point, and a year of four digits."""
+    years = (numbers[~np.isnan(numbers)] % 1.0) * 1e4
+    near = np.abs(years - np.rint(years)) < 1e-6
+    return bool(np.all(near & (years > 1899.5) & (years < 2100.5)))
 
 
 def rows_per_number(whole: NDArray[Any]) -> NDArray[np.intp]:

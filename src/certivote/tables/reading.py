@@ -19,7 +19,7 @@ from .columns import Columns
 from .files import open_tables
 from .names import require, require_all
 from .table import Table
-from .target import find_target, labelled, labels
+from .target import find_target, labelled, labels, spelled_alike
 
 __all__ = ["examine", "read_asked", "read_table", "reading_of", "sha256_of"]
 
@@ -150,6 +150,13 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
     table.reading, table.remarks = reading_of(columns, classes), list(file.remarks)
     if asked.group is not None:
         table.groups = _groups(columns, asked.group)
+        names = set(map(str.strip, columns.values(asked.group).texts))
+        if several := spelled_alike(names):
+            table.findings.append(
+                f"The group {asked.group!r} has names that differ by capitals or blanks only, and "
+                f"are different groups here: {several}. If they are one, the certificate is not "
+                "valid: write each in one way."
+            )
     if asked.time is not None:
         table.time = _time(columns, asked.time)
     if asked.has_target:

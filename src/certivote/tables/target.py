@@ -80,7 +80,7 @@ def labelled(
 def spelled_alike(texts: Iterable[str]) -> str:
     """Return those texts, in words, that are the same but for capitals and blanks."""
     spellings: dict[str, list[str]] = {}
-    for text in texts:
+    for text in sorted(texts):
         spellings.setdefault(" ".join(text.split()).casefold(), []).append(text)
     several = [" and ".join(map(repr, found)) for found in spellings.values() if len(found) > 1]
     return "; ".join(several[:8])
