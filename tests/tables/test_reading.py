@@ -128,6 +128,18 @@ def test_errors_name_arguments_here_and_options_there(arguments, words, path):
     assert words.format(**options) in certified(path, *given, status=2).replace("\n", " ")
 
 
+def test_a_quantity_of_which_some_values_are_whole(path):
+    """As the time spent in affairs in statsmodels' fair.csv: 0 for most, and else a fraction."""
+    frame = pd.read_csv(path, index_col=0)
+    frame["spent"] = [["0", "24", "0.1111111", "3.2"][i % 4] for i in range(len(frame))]
+    frame.to_csv(path, index=False)
+    with pytest.raises(ValueError, match=r"'spent' has 4 different values .* quantity"):
+        read_table(path, "spent")
+    frame["spent"] = [["0", "01", "1"][i % 3] for i in range(len(frame))]
+    frame.to_csv(path, index=False)
+    assert set(read_table(path, "spent").y) == {"0", "01", "1"}
+
+
 def test_no_file_at_all():
     with pytest.raises(ValueError, match="paths must name a file"):
         read_table([])

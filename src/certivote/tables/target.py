@@ -162,6 +162,8 @@ def _label_values(kinds: Any, target: str) -> NDArray[Any]:
     # 01 is not 1: only what says the same after being read and written is a number.
     if all(re.fullmatch(r"(-?[1-9]\d{0,14}|0)(\.0+)?", text) for text in texts):
         return np.array([int(text.partition(".")[0]) for text in texts], dtype=np.int64)
-    if all(re.fullmatch(r"-?\d*\.\d+([eE][-+]?\d+)?", text) for text in texts):
+    # Some of the numbers of a quantity are whole.
+    number = r"-?(\d+|\d*\.\d+)([eE][-+]?\d+)?"
+    if any("." in text for text in texts) and all(re.fullmatch(number, text) for text in texts):
         return np.array([float(text) for text in texts])
     return np.array(texts, dtype=np.str_)
