@@ -41,9 +41,10 @@ def ratio(
     function: Callable[[], object],
     reference: Callable[[], object],
     clock: Clock = time.perf_counter,
+    of: Callable[[tuple[float, ...]], float] = statistics.median,
 ) -> float:
-    """Return the median time of one function over that of another, called in turn."""
+    """Return the median time, or another, of one function over that of another, called in turn."""
     function(), reference()
     times = [(seconds(function, clock), seconds(reference, clock)) for _ in range(REPETITIONS)]
     ours, theirs = zip(*times, strict=True)
-    return statistics.median(ours) / statistics.median(theirs)
+    return of(ours) / of(theirs)

@@ -1,5 +1,8 @@
 """What tests of several rooms compare with."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 import reference
@@ -22,3 +25,11 @@ def wdbc():
 def registry():
     """The bounds by their names: what a test adds to it, it takes away again."""
     return BOUNDS
+
+
+@pytest.fixture(scope="session")
+def task_data():
+    """The raw files of the paper's tasks."""
+    if not os.environ.get("CERTIVOTE_DATA"):
+        pytest.skip("CERTIVOTE_DATA is not set: the raw files are needed")
+    return Path(os.environ["CERTIVOTE_DATA"])

@@ -25,6 +25,7 @@ ROOMS = (
     "claims",
     "certificate",
     "classifiers",
+    "tables",
     "planning",
     "parquet",
     "distributed",

@@ -131,6 +131,11 @@ def test_the_latest_rows_certify():
         vote.verify(X, y)
     dates = np.datetime64("2020-01-01") + time.astype("timedelta64[D]")
     assert small().fit(X, y, time=dates).certificate_ == vote.certificate_
+    zoned = pd.Series(dates).dt.tz_localize("Asia/Kolkata")
+    for moments in (dates.tolist(), zoned.rename("time"), [day.to_pydatetime() for day in zoned]):
+        assert small().fit(X, y, time=moments).certificate_ == vote.certificate_
+    with pytest.raises(ValueError, match="time zones in all rows, or in none"):
+        small().fit(X, y, time=[*pd.Series(dates[:5]), *zoned[5:]])
 
 
 def test_rows_of_one_time_stay_together():

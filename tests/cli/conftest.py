@@ -171,11 +171,3 @@ def certified(run, loans, tmp_path_factory):
         model_path=results / "model.joblib",
         vote=joblib.load(results / "model.joblib"),
     )
-
-
-@pytest.fixture(scope="session")
-def task_data():
-    """The raw files of the paper's tasks."""
-    if not os.environ.get("CERTIVOTE_DATA"):
-        pytest.skip("CERTIVOTE_DATA is not set: the raw files are needed")
-    return Path(os.environ["CERTIVOTE_DATA"])

@@ -6,8 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from certivote.cli.columns import Values, names_a_time, names_an_identifier
-from certivote.cli.data import read_table
+from certivote.cli.data import builtin_table
+from certivote.tables import read_table
+from certivote.tables.asked import Asked
+from certivote.tables.names import names_a_time, names_an_identifier
+from certivote.tables.reading import read_asked
+from certivote.tables.values import Values
 
 
 @pytest.fixture
@@ -20,7 +24,7 @@ def read(tmp_path):
             frame.to_csv(path, index=False)
         else:
             frame.to_parquet(path)
-        return read_table(str(path), *arguments, **settings)
+        return read_asked([path], Asked(*arguments, **settings))
 
     return read
 
@@ -74,7 +78,7 @@ def test_an_ordinary_table_is_not_unusual(read, plain):
             {"new": [f"{i // 60 + 8:02}:{i % 60:02}" for i in range(60)]},
             "category",
             0,
-            "dates as text, read as a category: 60 different values",
+            "times of a day, read as a category: write them as numbers, such as hours",
         ),
         (
             {"new": [f"{i % 12 + 1:02}/{i % 7 + 1:02}/2020" for i in range(60)]},
@@ -115,13 +119,13 @@ def test_many_columns_alike_share_a_line(read, plain):
 
 def test_a_guessed_target_is_said(read, plain):
     assert read(plain).unusual() == [
-        "column 'y': taken as the target, by its name; --target names another"
+        "column 'y': taken as the target, by its name; target names another"
     ]
     assert read(plain.rename(columns={"y": "repaid"})).unusual() == [
-        "column 'repaid': taken as the target, as the last one; --target names another"
+        "column 'repaid': taken as the target, as the last one; target names another"
     ]
     assert read(plain, features=["size", "age"], names_only=[]).unusual() == [
-        "column 'y': taken as the target, by its name; --target names another"
+        "column 'y': taken as the target, by its name; target names another"
     ]
 
 
@@ -130,7 +134,7 @@ def test_what_is_left_out_is_said(read, plain, tmp_path):
     assert entry(table, "city") == {"name": "city", "kind": "dropped", "missing": 0, "note": ""}
     assert table.unusual() == []
     plain.to_csv(tmp_path / "index.csv")
-    table = read_table(str(tmp_path / "index.csv"), "y", quiet=True)
+    table = read_table(str(tmp_path / "index.csv"), "y")
     (line,) = table.unusual()
     assert line == "the first column has no name, as an index of pandas: it is left out"
     assert entry(table, "")["kind"] == "dropped"
@@ -147,7 +151,7 @@ def test_dates_of_parquet_and_a_model_of_ones_own(read, plain):
 
 @pytest.mark.parametrize("name", ["breast-cancer", "digits"])
 def test_built_in_names(name):
-    table = read_table(name)
+    table = builtin_table(name)
     kinds = {column["kind"] for column in table.reading["columns"]}
     assert kinds == {"number"}
     assert [column["name"] for column in table.reading["columns"]] == list(table.X.columns)

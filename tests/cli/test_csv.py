@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from certivote.cli.data import read_table
+from certivote.tables import read_table
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def indexed(numbers, tmp_path):
 
 
 LEFT_OUT = "has no name, as an index of pandas: it is left out"
-NOTE = f"note: the first column of indexed.csv {LEFT_OUT}."
+NOTE = f"note: the first column {LEFT_OUT}."
 
 
 def test_an_index_of_pandas_is_left_out_and_said(indexed, invoke):

@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from certivote.cli.data import read_table
 from certivote.datasets import list_datasets
+from certivote.tables import read_table
+from certivote.tables.asked import Asked
+from certivote.tables.reading import read_asked
 
 
 @pytest.fixture
@@ -154,7 +156,8 @@ def test_a_name_is_the_same_beside_a_fraction(write):
 def test_true_and_false_are_read_in_one_way(words, write):
     path = write("flag,x,y\n" + rows(f"{words[0]},1,a", f"{words[1]},2,b"))
     first = read_table(path).X["flag"].tolist()
-    again = read_table(path, features=["flag", "x"], names_only=["flag"]).X["flag"].tolist()
+    asked = Asked(features=["flag", "x"], names_only=["flag"])
+    again = read_asked([path], asked).X["flag"].tolist()
     assert first == again
     assert first[:2] == [words[0], words[1] or None]
 
@@ -192,7 +195,7 @@ def test_dates_are_numbers_for_a_model_too(tmp_path):
     path = tmp_path / "days.parquet"
     pd.DataFrame({"when": days, "y": np.arange(10) % 2}).to_parquet(path)
     first = read_table(str(path)).X["when"]
-    again = read_table(str(path), features=["when"], names_only=[]).X["when"]
+    again = read_asked([path], Asked(features=["when"], names_only=[])).X["when"]
     assert first.tolist() == again.tolist()
 
 

@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from certivote.cli.data import read_table
-from certivote.cli.table_files import Missing
+from certivote.tables import read_table
 
 SMALL = ("--target", "repaid", "--drop", "id", "--n-voters", 3, "-q")
 
@@ -98,6 +97,7 @@ def test_a_packed_parquet_file(loans, tmp_path):
         ("t.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "is of an older Excel"),
         ("t.bin", b"a,b\n\0\0", "is neither CSV, Parquet, JSON Lines nor Excel"),
     ],
+    ids=range(9),  # not the bytes, in which the time of packing is
 )
 def test_bad_packages(name, content, words, invoke, tmp_path):
     (tmp_path / name).write_bytes(content)
@@ -175,7 +175,7 @@ def test_types_of_excel(excel, tmp_path):
     days = pd.Series(pd.date_range("2020-01-30", periods=40))
     frame = pd.DataFrame({"day": days, "n": ["NA", *range(39)], "y": ["None", "b"] * 20})
     frame.to_excel(tmp_path / "t.xlsx", index=False)
-    table = read_table(str(tmp_path / "t.xlsx"), missing=Missing(keep_na=True))
+    table = read_table(str(tmp_path / "t.xlsx"), keep_na=True)
     assert table.X["day"].tolist() == [day.timestamp() for day in days]
     assert np.isnan(table.X["n"][0])
     assert table.X["n"].tolist()[1:] == list(range(39))
@@ -194,7 +194,7 @@ def test_sheets(excel, loans, same, invoke, tmp_path):
 def test_excel_without_openpyxl(invoke, monkeypatch, tmp_path):
     (tmp_path / "t.xlsx").write_bytes(zipped("", "xl/workbook.xml"))
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    monkeypatch.setattr("certivote.cli.table_files.find_spec", lambda name: None)
+    monkeypatch.setattr("certivote.tables.formats.find_spec", lambda name: None)
     done = invoke("certify", "t.xlsx", cwd=tmp_path, status=2)
     assert "Excel needs openpyxl: pip install 'certivote[excel]'." in done.stderr
 

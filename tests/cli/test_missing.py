@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from pandas._libs.parsers import STR_NA_VALUES
 
-from certivote.cli.data import read_table
-from certivote.cli.table_files import USUAL, Missing
+from certivote.tables import read_table
+from certivote.tables.asked import USUALLY_MISSING
 
 SMALL = ("--target", "grade", "--n-voters", 3, "--out", "o")
 FILES = ("o/certificate.json", "--model", "o/model.joblib", "--data", "t.csv")
@@ -34,7 +34,7 @@ def grades(tmp_path):
 
 
 def test_the_usual_texts_are_those_of_pandas_and_a_question_mark():
-    assert set(USUAL.texts()) == STR_NA_VALUES | {"?"}
+    assert set(USUALLY_MISSING) == STR_NA_VALUES | {"?"}
 
 
 def test_texts_that_read_as_missing_are_named(grades, invoke, tmp_path):
@@ -47,7 +47,7 @@ def test_texts_that_read_as_missing_are_named(grades, invoke, tmp_path):
 
 def test_texts_are_kept(grades, tmp_path):
     path = str(tmp_path / "full.csv")
-    table = read_table(path, "grade", missing=Missing(keep_na=True))
+    table = read_table(path, "grade", keep_na=True)
     plain = pd.read_csv(path, na_filter=False)
     assert table.y.tolist() == plain["grade"].tolist()
     # Only in the target.
@@ -66,7 +66,7 @@ def test_the_texts_that_are_named_stand_instead_of_the_usual_ones(kind, grades, 
     plain = pd.read_csv(tmp_path / "full.csv", na_filter=False)
     if kind == "parquet":
         plain.to_parquet(path)
-    table = read_table(str(path), "grade", missing=Missing(na_values=("-", "x")))
+    table = read_table(str(path), "grade", na_values=("-", "x"))
     assert table.X["b"].isna().tolist() == plain["b"].isin(["-", "x"]).tolist()
     assert set(table.X["b"].dropna()) == {"NA"}
     assert table.y.tolist() == plain["grade"].tolist()
@@ -94,7 +94,7 @@ def test_rows_without_a_label_are_left_out_and_said(grades, invoke, tmp_path):
 def test_left_out_texts_are_named(grades, tmp_path):
     grades["grade"] = np.where(np.arange(300) < 5, "nan", np.where(grades["a"] > 0.5, "u", "v"))
     grades.to_csv(tmp_path / "t.csv", index=False)
-    table = read_table(str(tmp_path / "t.csv"), missing=Missing(drop_unlabelled=True))
+    table = read_table(str(tmp_path / "t.csv"), drop_missing_target=True)
     assert len(table.y) == len(table.X) == 295
     assert "Read as missing was the text 'nan' in 5 rows." in table.findings[0]
 
@@ -169,7 +169,7 @@ def test_whole_numbers_that_are_a_quantity(tmp_path):
     path, rng = tmp_path / "t.csv", np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=4000), "y": np.arange(4000) % 150})
     frame.to_csv(path, index=False)
-    with pytest.raises(ValueError, match=r"above and below a limit, or .* --categorical 'y'"):
+    with pytest.raises(ValueError, match=r"above and below a limit, or .* categorical 'y'"):
         read_table(str(path))
     assert read_table(str(path), categorical=["y"]).y.tolist() == frame["y"].tolist()
 

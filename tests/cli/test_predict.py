@@ -58,6 +58,16 @@ def test_labels_are_those_of_the_loaded_vote(run, certified, fresh, as_trained, 
     assert "runs code" in done.stderr
 
 
+def test_several_files_are_one_table(predict, invoke, fresh, certified, tmp_path):
+    whole = predict(fresh, "-q").stdout
+    fresh.iloc[:7].to_csv(tmp_path / "a.csv", index=False)
+    fresh.iloc[7:].to_csv(tmp_path / "b.csv", index=False)
+    parts = ("predict", certified.model_path, "a.csv", "b.csv", "-q")
+    assert invoke(*parts, cwd=tmp_path).stdout == whole
+    done = invoke(*parts, "--out", "b.csv", cwd=tmp_path, status=2)
+    assert "b.csv is b.csv, which would be lost" in done.stderr
+
+
 def test_shares_are_of_the_vote(predict, fresh, certified, as_trained):
     frame = read(predict(fresh, "--shares").stdout)
     shares = frame[["share no", "share yes"]].to_numpy()

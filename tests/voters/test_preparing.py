@@ -236,6 +236,23 @@ def test_bad_input():
         )
 
 
+@pytest.mark.parametrize(
+    ("then", "now", "words"),
+    [
+        ([True, False], [1, 0], "must hold True or False, as at the fit, got 1"),
+        ([True, None], [0.0, 1.0], "must hold True or False, as at the fit, got 0"),
+        (pd.to_datetime(["2020", "2021"]), [1.5, 2.5], "must hold dates, as at the fit, got 1.5"),
+        ([1, 2], pd.to_datetime(["2020", "2021"]), "must hold numbers, as at the fit, got "),
+    ],
+)
+def test_another_kind_than_at_the_fit(then, now, words):
+    ours = TableFeatures().fit(pd.DataFrame({"x": then}))
+    with pytest.raises(ValueError, match=f"column 'x' of X {words}"):
+        ours.transform(pd.DataFrame({"x": now}))
+    ours.transform(pd.DataFrame({"x": then}))
+    ours.transform(pd.DataFrame({"x": [np.nan, np.nan]}))  # nothing is of any kind
+
+
 def test_it_is_copied_and_pickled():
     frame = pd.DataFrame({"age": gaps(np.arange(M)), "comment": TEXTS, "town": TOWNS})
     ours = TableFeatures().fit(frame)

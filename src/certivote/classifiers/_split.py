@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from datetime import UTC, date
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -52,7 +53,7 @@ class Rows:
             self.groups = np.argsort(np.argsort(first))[codes.reshape(-1)]
             self.said["grouped_by"] = str(getattr(groups, "name", None) or "group")
         if time is not None:
-            self.time = self._column("time", time)
+            self.time = _moments(self._column("time", time))
             if self.time.dtype.kind not in "iufM":
                 raise ValueError(f"time must be numbers or dates, got {self.time.dtype}.")
             self.said["split_by_time"] = str(getattr(time, "name", None) or "time")
@@ -67,6 +68,18 @@ class Rows:
     def n_units(self) -> int:
         """How many draws there are: groups, or rows."""
         return self.m if self.groups is None else int(self.groups.max()) + 1
+
+
+def _moments(time: NDArray[Any]) -> NDArray[Any]:
+    """Return dates that are objects as numpy's own, at the same moment of UTC."""
+    if time.dtype.kind != "O" or not all(isinstance(value, date) for value in time):
+        return time
+    zones = {getattr(value, "tzinfo", None) is not None for value in time}
+    if len(zones) > 1:
+        raise ValueError("time must have time zones in all rows, or in none.")
+    if zones == {True}:
+        time = np.array([value.astimezone(UTC).replace(tzinfo=None) for value in time])
+    return time.astype("datetime64[us]")
 
 
 def _one_of_each(groups: NDArray[np.intp], rng: np.random.RandomState) -> NDArray[np.intp]:

@@ -228,8 +228,8 @@ def verify_model(
     outcome = _outcome(model, y, predicted, labels, columns)
     if any(family.needs_scores for family in claimed.families):
         outcome = replace(outcome, scores=_scores(model, X, predicted))
+    claimed.verify(predicted, labels, recount=False)
     claimed.verify_outcome(outcome)
-    claimed.verify(predicted, labels, by=columns, recount=False)
     claimed.verify_checks(look.checks, look.findings, _guards.TOPICS)
 
 

@@ -33,7 +33,8 @@ from .summary import print_result
 if TYPE_CHECKING:
     from ..certificate import Certificate
     from ..classifiers import MajorityVoteClassifier
-    from .data import Table
+    from ..tables import Table
+    from ..tables.asked import Asked
 
 __all__ = ["certify"]
 
@@ -147,15 +148,18 @@ def certify(
     )
     if time is not None and (group is not None or model is not None):
         raise ValueError("--time is for a vote that is trained here, and split by it alone.")
-    columns: dict[str, Any] = {
-        "target": target,
-        "drop": drop or [],
-        "categorical": categorical or [],
-    }
-    columns |= {"group": group, "time": time}
-    columns["missing"] = options.missing(na_values, keep_na, drop_missing_target)
+    asked = options.asked(
+        drop,
+        categorical,
+        target=target,
+        group=group,
+        time=time,
+        na_values=na_values,
+        keep_na=keep_na,
+        drop_missing_target=drop_missing_target,
+    )
     given = _Given(model, members, delta, baseline, positive, seed)
-    result = _certify(learner, data or [options.DATA], columns, given, out, as_json)
+    result = _certify(learner, data or [options.DATA], asked, given, out, as_json)
     if as_json:
         print_json({name: result[name] for name in result if name not in ("table", "said")})
     else:
@@ -198,7 +202,7 @@ def _check_model_options(
 def _certify(
     learner: "MajorityVoteClassifier",
     data: list[str],
-    columns: dict[str, Any],
+    asked: "Asked",
     given: _Given,
     out: Path | None,
     warn: bool,
@@ -210,7 +214,7 @@ def _certify(
     """
     import joblib
 
-    from .data import read_table
+    from .data import read
     from .models import TRUST, load_model, read_for
 
     clock, quiet, model = Stopwatch(), not learner.verbose, given.model
@@ -224,15 +228,14 @@ def _certify(
     saved: Any = None
     digest = None
     if model is None:
-        table = read_table(data, **columns, quiet=True)
+        table = read(data, asked)
     else:
         digest = file_sha256(model) if model.is_file() else None
         saved = load_model(model, quiet)
         said += [] if is_safe(model) else [f"note: {TRUST}"]
         if isinstance(saved, list | tuple) and not given.members:
             raise ValueError(f"{model} holds several classifiers: add --members for their vote.")
-        columns |= {"positive": given.positive, "members": given.members}
-        table = read_for(saved, data, **columns, quiet=True)
+        table = read_for(saved, data, asked, given.positive, given.members)
     folder = results_folder(
         out, table.name, "certificate", (MODEL, SAFE_MODEL, REPORT, CERTIFICATE)
     )
@@ -258,7 +261,7 @@ def _certify(
             clock.lap("fit")
             del clock.seconds["fit"]
             clock.seconds |= vote.fit_times_
-        certificate = _of(table, certificate)
+        certificate = table.annotate(certificate)
         found += certificate.findings
     if vote is not saved:
         vote.certificate_ = certificate
@@ -340,16 +343,6 @@ def _fit(learner: "MajorityVoteClassifier", voters: Any, table: "Table") -> Any:
     # A model is saved without a taste for progress bars.
     vote.verbose = 0
     return vote
-
-
-def _of(table: "Table", certificate: "Certificate") -> "Certificate":
-    """Say in a certificate which data it is of, how it was read, and what was seen there."""
-    return replace(
-        certificate,
-        provenance={**table.provenance, **certificate.provenance},
-        findings=tuple(dict.fromkeys([*certificate.findings, *table.findings])),
-        checks={**certificate.checks, **table.checks},
-    )
 
 
 def _copy(model: Path, digest: str | None, path: Path) -> None:

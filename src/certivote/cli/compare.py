@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
     from ..certificate import Certificate
-    from .data import Table
+    from ..tables import Table
 
 __all__ = ["compare"]
 
@@ -71,7 +71,7 @@ def compare(
     from numpy.random import RandomState
 
     from ..bounds import bound_at, list_bounds
-    from .data import read_table
+    from .data import read
     from .models import check_prior, make_voters
 
     silent = quiet or as_json
@@ -79,10 +79,15 @@ def compare(
     check_prior(prior)
     for name in list_bounds():
         bound_at(name, delta, constant)
-    missing = options.missing(na_values, keep_na, drop_missing_target)
-    table = read_table(
-        data or [options.DATA], target, drop or [], categorical or [], quiet=True, missing=missing
+    asked = options.asked(
+        drop,
+        categorical,
+        target=target,
+        na_values=na_values,
+        keep_na=keep_na,
+        drop_missing_target=drop_missing_target,
     )
+    table = read(data or [options.DATA], asked)
     for line in () if silent else table.unusual():
         note(line)
     folder = results_folder(out, table.name, "comparison", _FILES)

@@ -1,7 +1,8 @@
 """Voters for tables of numbers and categories, and models from files."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from .._version import __version__
-from ..certificate.provenance import column_names
 from ..classifiers import CertifiedVote
+from ..tables import Table
+from ..tables.asked import Asked
 from ..voters import Stumps, TableFeatures, Trees
-from .data import Table, read_table
+from .data import read
 from .output import is_safe, note
-from .table_files import USUAL, Missing
 
 __all__ = [
     "TRUST",
@@ -31,7 +32,6 @@ __all__ = [
     "load_model",
     "make_voters",
     "read_for",
-    "read_missing",
     "say_texts",
 ]
 
@@ -154,17 +154,10 @@ def _writer(path: Path) -> str | None:
 
 def read_for(
     model: Any,
-    data: str | Sequence[str],
-    target: str | None = None,
-    drop: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    group: str | None = None,
-    time: str | None = None,
-    labelled: bool = True,
+    data: Sequence[str],
+    asked: Asked,
     positive: str | None = None,
     members: bool = False,
-    quiet: bool = False,
-    missing: Missing = USUAL,
 ) -> Table:
     """Read data as a model takes it: its columns, of its types, and labels that it knows.
 
@@ -174,58 +167,32 @@ def read_for(
     """
     features = _feature_names(model)
     categories = None if features is None else _category_names(model)
-    table = read_table(
-        data,
-        target,
-        drop,
-        categorical,
-        group,
-        time,
-        features=features,
-        names_only=categories,
-        as_read=categories is None,
-        labelled=labelled,
-        quiet=quiet,
-        missing=missing,
-    )
-    if labelled and positive is None and hasattr(_first(model), "classes_"):
+    asked = replace(asked, features=features, names_only=categories, as_read=categories is None)
+    table = read(data, asked)
+    if asked.has_target and positive is None and hasattr(_first(model), "classes_"):
         _check_classes(np.asarray(_first(model).classes_), table, hint=not members)
     if features is None:
-        texts = _takes_texts(_first(model))
-        wanted = 1 if texts else getattr(_first(model), "n_features_in_", None)
-        n_columns = table.X.shape[1]
-        if wanted not in (None, n_columns):
-            what = "one column of text" if texts else f"{wanted} columns"
-            raise ValueError(
-                f"the model takes {what}, but {table.name} has {n_columns} besides the target: "
-                + ("name what to leave out with --drop." if n_columns > wanted else "some lack.")
-            )
-        if not texts and wanted != 1:
-            _say_order(table, quiet)
-        if wanted is not None:
-            table.X = table.X.iloc[:, 0] if texts else table.X.to_numpy()
+        _as_array(_first(model), table)
     return table
 
 
-def _say_order(table: Table, quiet: bool) -> None:
-    """Say which columns a model gets, where it does not know their names."""
-    remark = (
-        "the model knows no names of columns: it takes those of the file in their order, "
-        f"{_listed(table.X.columns.to_numpy(dtype=object))}"
-    )
-    table.remarks.append(remark)
-    if not quiet:
-        note(f"{remark}.")
-
-
-def read_missing(provenance: Mapping[str, Any]) -> Missing:
-    """Return how a certificate says that missing values were read."""
-    texts = provenance.get("na_values")
-    return Missing(
-        None if texts is None else tuple(column_names("na_values", texts)),
-        "keep_na" in provenance,
-        "rows_without_label" in provenance,
-    )
+def _as_array(model: Any, table: Table) -> None:
+    """Let the features be an array, or a column of texts, for a model that knows no names."""
+    texts = _takes_texts(model)
+    wanted, n_columns = 1 if texts else getattr(model, "n_features_in_", None), table.X.shape[1]
+    if wanted not in (None, n_columns):
+        what = "one column of text" if texts else f"{wanted} columns"
+        raise ValueError(
+            f"the model takes {what}, but {table.name} has {n_columns} besides the target: "
+            + ("name what to leave out with --drop." if n_columns > wanted else "some lack.")
+        )
+    if not texts and wanted != 1:
+        table.remarks.append(
+            "the model knows no names of columns: it takes those of the file in their order, "
+            f"{_listed(table.X.columns.to_numpy(dtype=object))}"
+        )
+    if wanted is not None:
+        table.X = table.X.iloc[:, 0] if texts else table.X.to_numpy()
 
 
 def _takes_texts(model: Any) -> bool:

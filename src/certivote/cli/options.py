@@ -14,7 +14,7 @@ from .._utils.formatting import printable_lines
 from .output import fail, show_warning
 
 if TYPE_CHECKING:
-    from .table_files import Missing
+    from ..tables.asked import Asked
 
 # What is taken where nothing else is asked for.
 DATA, DELTA = "breast-cancer", 0.05
@@ -26,11 +26,16 @@ RUNS_CODE = (
 )
 
 
-def missing(na_values: list[str] | None, keep_na: bool, drop_unlabelled: bool) -> "Missing":
-    """Return what these options say of missing values."""
-    from .table_files import Missing
+def spelled(argument: str) -> str:
+    """Return the option that stands for an argument."""
+    return f"--{argument.replace('_', '-')}"
 
-    return Missing(None if na_values is None else tuple(na_values), keep_na, drop_unlabelled)
+
+def asked(drop: list[str] | None, categorical: list[str] | None = None, **others: Any) -> "Asked":
+    """Return what some options ask of a table, which names them so where it cannot be."""
+    from ..tables.asked import Asked
+
+    return Asked(drop=drop or (), categorical=categorical or (), spelled=spelled, **others)
 
 
 def complete_bound(incomplete: str) -> list[str]:
@@ -55,8 +60,8 @@ _data = typer.Argument(
     help="A file with one row per example: CSV, Parquet, JSON Lines or Excel, packed or not; or a "
     "built-in name: breast-cancer, digits, or one of `certivote datasets`.",
 )
-Data = Annotated[str, _data]
 # Several files are one table.
+DataFiles = Annotated[list[str], _data]
 DataIfAny = Annotated[list[str] | None, _data]
 Target = Annotated[
     str | None,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..certificate import Certificate
-    from .data import Table
+    from ..tables import Table
 
 __all__ = ["predict"]
 
@@ -32,7 +32,7 @@ def predict(
             f"{options.RUNS_CODE}"
         ),
     ],
-    data: options.Data,
+    data: options.DataFiles,
     drop: options.Drop = None,
     shares: Annotated[
         bool, typer.Option("--shares", help="Add the share, or the probability, of each class.")
@@ -63,10 +63,11 @@ def predict(
             print(f"Written: {printable(str(out))}", file=sys.stderr)
 
 
-def _predictions(path: Path, data: str, drop: list[str], shares: bool, quiet: bool) -> Any:
+def _predictions(path: Path, data: list[str], drop: list[str], shares: bool, quiet: bool) -> Any:
     """Return the columns of a table that a model does not use, and its predictions beside them."""
-    from ..certificate.provenance import column_names
-    from .models import load_model, read_for, read_missing
+    from ..tables.asked import Asked
+    from .data import say_of_file
+    from .models import load_model, read_for
 
     certificate = _check_run(path, quiet)
     model = load_model(path, quiet)
@@ -75,10 +76,13 @@ def _predictions(path: Path, data: str, drop: list[str], shares: bool, quiet: bo
     if certificate is not None and not hasattr(model, "feature_names_in_"):
         drop = _left_out(certificate, data, drop)
     # As it was read when the model was certified: the claim is about its answers to that.
-    provenance = {} if certificate is None else certificate.provenance
-    reading: dict[str, Any] = {"missing": read_missing(provenance)}
-    reading["categorical"] = column_names("categorical", provenance.get("categorical", "[]"))
-    table = read_for(model, data, drop=drop, labelled=False, quiet=quiet, **reading)
+    before = Asked.by({} if certificate is None else certificate.provenance)
+    asked = options.asked(
+        drop, list(before.categorical), na_values=before.na_values, has_target=False
+    )
+    table = read_for(model, data, asked)
+    if not quiet:
+        say_of_file(table)
     added = _predict(model, path, table, shares, certificate)
     taken = [name for name in table.others.columns if name in added]
     if taken and not quiet:
@@ -145,29 +149,27 @@ def _free_names(frame: Any, taken: list[str]) -> Any:
     return frame.set_axis(names, axis=1)
 
 
-def _left_out(certificate: "Certificate", data: str, drop: list[str]) -> list[str]:
+def _left_out(certificate: "Certificate", data: list[str], drop: list[str]) -> list[str]:
     """Return the columns that a model without names of columns was certified without."""
-    from ..certificate.provenance import column_names
-    from .data import builtin_names
-    from .table_files import open_table
+    from ..tables.asked import Asked
+    from ..tables.files import open_tables
 
-    if data in builtin_names() or not Path(data).is_file():
+    if not all(Path(name).is_file() for name in data):
         return drop
-    provenance = certificate.provenance
-    known = [*column_names("dropped", provenance.get("dropped", "[]")), provenance.get("target")]
-    known += [provenance.get("grouped_by"), provenance.get("split_by_time")]
-    there = open_table(Path(data), quiet=True).names
+    asked = Asked.by(certificate.provenance)
+    known = [name for name in (*asked.drop, *asked.apart) if name is not None]
+    there = open_tables([Path(data[0])]).names
     return [*drop, *(name for name in known if name in there and name not in drop)]
 
 
-def _check_out(out: Path | None, model: Path, data: str) -> None:
+def _check_out(out: Path | None, model: Path, data: list[str]) -> None:
     """Refuse to write predictions over what they are made from."""
     if out is None or not out.exists():
         return
     if out.is_dir():
         raise ValueError(f"{out} is a folder: name a file with --out.")
     beside = (model.with_name(name) for name in (MODEL, SAFE_MODEL, CERTIFICATE, REPORT))
-    for path in (model, Path(data), *beside):
+    for path in (model, *map(Path, data), *beside):
         if path.exists() and out.samefile(path):
             raise ValueError(f"{out} is {path}, which would be lost: name another file with --out.")
 

@@ -10,7 +10,7 @@ from .output import CERTIFICATE, say, wrapped
 
 if TYPE_CHECKING:
     from ..certificate import Certificate
-    from .data import Table
+    from ..tables import Table
 
 __all__ = ["print_result"]
 

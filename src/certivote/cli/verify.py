@@ -129,12 +129,12 @@ def _verify_votes(
     """Count the votes again, and return what was checked, what was not, and what was found."""
     from ..certificate import CertificateError
     from ..certificate.neighbours import GIVEN
-    from ..certificate.provenance import column_names
     from ..classifiers import verify_model
-    from .data import builtin_names, sha256_of
-    from .models import blame, load_model, read_for, read_missing
-    from .table_checks import TOPICS
-    from .table_files import USUAL
+    from ..tables.asked import Asked
+    from ..tables.checks import TOPICS
+    from ..tables.reading import sha256_of
+    from .data import builtin_names, say_of_file
+    from .models import blame, load_model, read_for
 
     vote = load_model(model, quiet)
     if isinstance(vote, list | tuple):
@@ -142,18 +142,11 @@ def _verify_votes(
     provenance = certificate.provenance
     if "voters_from" not in provenance:
         raise CertificateError("the certificate is of a table of votes, not of a model.")
-    target, drop, categorical, missing = None, [], [], USUAL
-    if "data_sha256" in provenance and data[0] not in builtin_names():
-        target = str(provenance.get("target"))
-        drop, categorical = (
-            column_names(key, provenance.get(key, "[]")) for key in ("dropped", "categorical")
-        )
-        missing = read_missing(provenance)
+    built_in = data[0] in builtin_names()
+    asked = Asked() if built_in else Asked.by(provenance, options.spelled)
     positive = provenance.get("positive")
-    together = provenance.get("grouped_by"), provenance.get("split_by_time")
-    columns = (target, drop, categorical, *together)
     try:
-        table = read_for(vote, data, *columns, positive=positive, quiet=quiet, missing=missing)
+        table = read_for(vote, data, asked, positive)
     except ValueError as error:
         there = all(Path(name).is_file() for name in data)
         if there and sha256_of(data) == provenance.get("data_sha256"):
@@ -161,6 +154,8 @@ def _verify_votes(
                 f"{', '.join(data)} is not as the certificate says: {error}"
             ) from error
         raise
+    if not quiet:
+        say_of_file(table)
     same = provenance.get("data_sha256") == table.provenance.get("data_sha256")
     try:
         _check_left_out(provenance, table.provenance)

@@ -124,6 +124,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         if numbers := self._numbers(columns):
             blocks.append(self.imputer_.transform(np.column_stack(numbers)))
         if categories := self._texts(columns, _CATEGORY):
+            self._refuse_numbers_for_truths(given)
             blocks.append(self.encoder_.transform(np.column_stack(categories)))
         texts = self._texts(columns, _TEXT)
         for words, column in zip(self.vectorizers_, texts, strict=True):
@@ -148,16 +149,30 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             if kind not in (_NUMBER, _DATE):
                 continue
             values, now = columns[j]
-            if now not in (_NUMBER, _DATE):
-                other = next((value for value in values if value is not None), None)
-                if other is not None:
-                    name = self.feature_names_in_[j] if hasattr(self, "feature_names_in_") else j
-                    raise ValueError(
-                        f"column {name!r} of X must hold {kind}s, as at the fit, got {other!r}."
-                    )
+            if now != kind:
+                self._refuse(j, f"{kind}s", values)
                 values = np.full(len(values), np.nan)
             found.append(values)
         return found
+
+    def _refuse_numbers_for_truths(self, columns: Sequence[Any]) -> None:
+        """Refuse 0 and 1 where there were True and False: they are other categories."""
+        kept = (j for j, kind in enumerate(self.kinds_) if kind == _CATEGORY)
+        for j, known in zip(kept, getattr(self.encoder_, "categories_", ()), strict=True):
+            texts = {text for text in known if text is not None}
+            if texts and texts <= {"True", "False"}:
+                values, now = _values(columns[j])
+                if now in (_NUMBER, _DATE):
+                    self._refuse(j, "True or False", values)
+
+    def _refuse(self, j: int, what: str, values: NDArray[Any]) -> None:
+        """Refuse a column of another kind than at the fit, unless there is nothing in it."""
+        other = next((value for value in values.tolist() if not is_missing(value)), None)
+        if other is not None:
+            name = self.feature_names_in_[j] if hasattr(self, "feature_names_in_") else j
+            raise ValueError(
+                f"column {name!r} of X must hold {what}, as at the fit, got {other!r}."
+            )
 
     def _texts(self, columns: Sequence[_Values], kind: str) -> list[NDArray[np.object_]]:
         """Return the columns of a kind as texts, None where one is missing."""

@@ -5,7 +5,10 @@ import pandas as pd
 import pytest
 from sklearn import datasets
 
-from certivote.cli.data import builtin_names, builtin_table, read_table
+from certivote.cli.data import builtin_names, builtin_table
+from certivote.tables import read_table
+from certivote.tables.asked import Asked
+from certivote.tables.reading import read_asked
 
 TOPICS = {"identifiers", "order in time"}
 
@@ -21,7 +24,7 @@ def read(tmp_path):
             frame.to_csv(path, index=False)
         else:
             frame.to_parquet(path)
-        return read_table(str(path), "label", **settings)
+        return read_asked([path], Asked("label", **settings))
 
     return read
 
@@ -77,7 +80,7 @@ def test_a_model_that_does_not_use_it(read):
 def test_an_index_without_a_name_that_repeats(tmp_path):
     frame = panel(y=lambda men, years: years % 2).set_index(np.repeat(np.arange(545), 8))
     frame.to_csv(tmp_path / "table.csv")
-    (line,) = read_table(str(tmp_path / "table.csv"), "y", quiet=True).findings
+    (line,) = read_table(str(tmp_path / "table.csv"), "y").findings
     assert line.startswith("The first column, which has no name, looks like an identifier")
 
 
@@ -229,7 +232,7 @@ def test_several_times_are_one_finding(read):
 def test_an_index_of_dates_without_a_name(tmp_path):
     frame = pd.DataFrame({"x": np.arange(200) % 7, "y": np.arange(200) % 2}, index=list(DAYS))
     frame.to_csv(tmp_path / "table.csv")
-    (line,) = read_table(str(tmp_path / "table.csv"), "y", quiet=True).findings
+    (line,) = read_table(str(tmp_path / "table.csv"), "y").findings
     assert "the order of the column without a name" in line
 
 
@@ -263,7 +266,8 @@ def test_a_panel_is_not_in_the_order_of_its_years(read):
 
 def test_predictions_need_no_checks(read, tmp_path):
     read(panel(nr=lambda men, years: men))
-    table = read_table(str(tmp_path / "table.csv"), features=["wage"], labelled=False)
+    asked = Asked(features=["wage"], has_target=False)
+    table = read_asked([tmp_path / "table.csv"], asked)
     assert (table.findings, table.checks) == ([], {})
 
 

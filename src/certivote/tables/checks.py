@@ -9,13 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import (
-    Columns,
-    names_a_person,
-    names_a_time,
-    names_an_identifier,
-    rows_per_number,
-)
+from .columns import Columns, rows_per_number
+from .names import names_a_person, names_a_time, names_an_identifier
 
 __all__ = ["IDENTIFIERS", "ORDER", "TOPICS", "check_identifiers", "check_order", "times_in"]
 
@@ -50,8 +45,8 @@ def check_identifiers(columns: Columns, names: Sequence[str]) -> tuple[list[str]
             found.append(
                 f"{_called(name)} looks like an identifier and repeats: {counts.sum()} rows of "
                 f"{len(counts)} values. If rows of one {called} belong together, the examples are "
-                f"not independent and the certificate is not valid: say so with --group {name!r}, "
-                "and of a model see that it was trained on others."
+                f"not independent and the certificate is not valid: name it as the group (--group "
+                f"{name!r}), and of a model see that it was trained on others."
             )
         elif names_an_identifier(name) and len(counts) > _FEW:
             cleared.append(f"{len(counts)} values of {name!r} in {counts.sum()} rows")
@@ -115,8 +110,8 @@ def check_order(columns: Columns, names: Sequence[str]) -> tuple[list[str], str]
         return [
             f"The rows are in the order of {_listed(sorted_by)}, which looks like time. Examples "
             "that follow one another in time are seldom independent, and later ones may differ: "
-            "the certificate is not valid for the time after them. Name the column with --time, "
-            "and the latest rows certify."
+            "the certificate is not valid for the time after them. Name the column as the time "
+            "(--time), and the latest rows certify."
         ], ""
     if not looked:
         return [], "No column was read as dates or times."

@@ -1,0 +1,109 @@
+"""Tables in files: their columns first, then what is asked of them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .archives import JSON_LINES, ZIP, Source, listed, unpacked
+from .asked import Asked
+from .csv_files import read_csv, read_verbatim
+from .formats import named, read_excel, read_json_lines, read_parquet, without_texts
+from .layout import layout_of
+
+__all__ = ["TableFile", "open_tables"]
+
+_OLD_EXCEL, _HEAD = b"\xd0\xcf\x11\xe0", 1 << 16
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A file of which the columns are known, and which reads them."""
+
+    names: list[str]
+    # Reads a frame of what is asked for, with some columns as text.
+    read: Callable[[Asked, Sequence[str]], Any]
+    # Reads some columns as they are written.
+    verbatim: Callable[[Sequence[str]], Any]
+    # What is worth a word.
+    remarks: tuple[str, ...] = ()
+
+
+def open_tables(paths: Sequence[Path]) -> TableFile:
+    """Return the files of one table as one, with the rows in their order."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("files need pandas: pip install 'certivote[cli]'.") from error
+
+    files = [_open(path) for path in paths]
+    first = files[0]
+    if len(files) == 1:
+        return first
+    for path, file in zip(paths[1:], files[1:], strict=True):
+        others = {
+            "it lacks": [name for name in first.names if name not in file.names],
+            "it has besides": [name for name in file.names if name not in first.names],
+        }
+        words = [f"{word} {listed(names)}" for word, names in others.items() if names]
+        if words:
+            raise ValueError(
+                f"{path} has other columns than {paths[0]}: {', and '.join(words)}. Files of one "
+                "table have the same columns."
+            )
+
+    def joined(frames: Sequence[Any]) -> Any:
+        return pd.concat(frames, ignore_index=True).reindex(columns=frames[0].columns)
+
+    return TableFile(
+        first.names,
+        lambda asked, as_text: joined([file.read(asked, as_text) for file in files]),
+        lambda names: joined([file.verbatim(names) for file in files]),
+        sum((file.remarks for file in files), ()),
+    )
+
+
+def _open(path: Path) -> TableFile:
+    """Return a file with the names of its columns."""
+    source = unpacked(path)
+    with source.open() as file:
+        head = file.read(_HEAD)
+    if head[:4] == b"PAR1":
+        return _typed(read_parquet(source))
+    if head.startswith(ZIP):
+        return _sheet(source)
+    if source.name.lower().endswith(JSON_LINES):
+        return _typed(read_json_lines(source))
+    if head.startswith(_OLD_EXCEL):
+        raise ValueError(f"{path} is of an older Excel: save it as .xlsx or as CSV.")
+    if b"\0" in head:
+        raise ValueError(
+            f"{path} is neither CSV, Parquet, JSON Lines nor Excel, or not in UTF-8: convert it "
+            "first."
+        )
+    layout = layout_of(source)
+    return TableFile(
+        named(layout.names, source),
+        lambda asked, as_text: read_csv(source, layout, asked, as_text),
+        lambda names: read_verbatim(source, layout, names),
+    )
+
+
+def _typed(frame: Any) -> TableFile:
+    """Return a file that says itself what is missing: texts are only where they are named."""
+
+    def read(asked: Asked, as_text: Sequence[str]) -> Any:
+        return frame if asked.na_values is None else without_texts(frame, asked)
+
+    return TableFile(list(frame.columns), read, lambda names: frame[list(names)])
+
+
+def _sheet(source: Source) -> TableFile:
+    """Return an Excel file, in which texts may mean missing as in CSV."""
+    frame, remark = read_excel(source)
+
+    def read(asked: Asked, as_text: Sequence[str]) -> Any:
+        return without_texts(frame, asked).infer_objects()
+
+    names = named(list(frame.columns), source)
+    return TableFile(names, read, lambda wanted: frame[list(wanted)], (remark,) if remark else ())

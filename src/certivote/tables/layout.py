@@ -1,0 +1,69 @@
+"""How a CSV file is written: what is between cells, the decimal mark, and the header."""
+
+import contextlib
+import csv
+import io
+import re
+from dataclasses import dataclass
+
+from .archives import Source
+
+__all__ = ["Layout", "layout_of"]
+
+_SEPARATORS = (",", ";", "\t", "|")
+# What is looked at to tell how a file is written, in bytes and in rows.
+_SAMPLE, _SAMPLE_ROWS, _LONGEST_HEADER = 1 << 16, 20, 1 << 23
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a CSV file is written: what is between cells, the decimal mark, and the header."""
+
+    separator: str
+    decimal: str
+    names: list[str]
+
+
+def layout_of(source: Source) -> Layout:
+    """Return the separator that cuts the first rows alike, and what goes with it."""
+    with source.open() as file:
+        head = file.read(_SAMPLE)
+        best, rows = _first_rows(head)
+        # A header may be longer than the sample.
+        while len(rows) < 2 and (more := file.read(len(head))):
+            if len(head) > _LONGEST_HEADER:
+                rows = []
+                break
+            head += more
+            best, rows = _first_rows(head)
+    if not rows:
+        if head.strip():
+            raise ValueError(f"{source} is not a readable CSV file: its header has no end.")
+        raise ValueError(f"{source} is empty.")
+    cells = [cell.strip() for row in rows[1:] for cell in row]
+    commas = best != "," and any(re.fullmatch(r"-?\d+,\d+", cell) for cell in cells)
+    return Layout(best, "," if commas else ".", [name.strip() for name in rows[0]])
+
+
+def _first_rows(head: bytes) -> tuple[str, list[list[str]]]:
+    """Return the separator by which most of the first rows have as many cells, and these rows.
+
+    ``csv.Sniffer`` takes apostrophes in a text for quotes, and then names what stands beside them.
+    """
+    text = head.decode("utf-8-sig", errors="replace")
+    best, most, found = ",", -1, []
+    for separator in _SEPARATORS:
+        rows = []
+        # Not str.splitlines, for which a line may end inside a name.
+        with contextlib.suppress(csv.Error):  # a cell that is longer than the reader takes
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
+                # Blank lines are none, for pandas too.
+                if len(row) > 1 or (row and (not row[0] or row[0].strip(" \t"))):
+                    rows.append(row)
+                if len(rows) > _SAMPLE_ROWS:
+                    break
+        rows = rows[:-1] or rows  # the last one may be cut in the middle
+        alike = sum(len(row) == len(rows[0]) > 1 for row in rows)
+        if alike > most:
+            best, most, found = separator, alike, rows
+    return best, found

@@ -1,0 +1,292 @@
+"""From files to a table: its columns, labels, groups and time, and how it was read."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._utils.files import file_sha256
+from .archives import table_name
+from .asked import Asked
+from .checks import IDENTIFIERS, ORDER, check_identifiers, check_order, times_in
+from .columns import Columns
+from .files import open_tables
+from .names import require, require_all
+from .table import Table
+from .target import find_target, labelled, labels, spelled_alike
+
+__all__ = ["examine", "read_asked", "read_table", "reading_of", "sha256_of"]
+
+_NO_NAME = "the first column has no name, as an index of pandas: it is left out"
+_Path = str | os.PathLike[str]
+
+
+def read_table(
+    paths: _Path | Sequence[_Path],
+    target: str | None = None,
+    *,
+    drop: str | Sequence[str] = (),
+    categorical: str | Sequence[str] = (),
+    group: str | None = None,
+    time: str | None = None,
+    na_values: str | Sequence[str] | None = None,
+    keep_na: bool = False,
+    drop_missing_target: bool = False,
+    has_target: bool = True,
+) -> Table:
+    """Read a table from files, as ``certivote certify`` does, and refuse what cannot be certified.
+
+    CSV with any usual separator, Parquet, JSON Lines and Excel, packed or not. Each column is one
+    of numbers, dates or categories as a whole, and what a certificate must not be silent of, such
+    as an identifier that repeats, is among the ``findings`` of what is returned:
+    ``vote.certificate_ = table.annotate(vote.certificate_)`` writes them into a certificate. It
+    takes pandas.
+
+    Parameters
+    ----------
+    paths : path, or sequence of paths
+        A file with one row per example; several files with the same columns are one table.
+    target : str, default=None
+        The column that holds the labels. If None: the one called target, class, label or y, else
+        the last one.
+    drop : str or sequence of str, default=()
+        Columns to leave out, such as an identifier.
+    categorical : str or sequence of str, default=()
+        Columns of numbers, or of numbers and text, that are names.
+    group : str, default=None
+        The column that says which rows belong together. It is no feature.
+    time : str, default=None
+        The column that says when a row came. It is no feature.
+    na_values : str or sequence of str, default=None
+        Texts that mean missing, instead of NA, None, nan, ? and the like. An empty cell is missing
+        always.
+    keep_na : bool, default=False
+        Whether texts such as None and NA in the target are labels.
+    drop_missing_target : bool, default=False
+        Whether rows without a label are left out, which is a finding.
+    has_target : bool, default=True
+        Whether a target is looked for if none is named. Rows to predict have none.
+
+    Returns
+    -------
+    Table
+        With ``X``, ``y``, ``groups`` and ``time`` as `MajorityVoteClassifier.fit` takes them.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from certivote.tables import read_table
+    >>> lines = "town,born,ill", "Ulm,1990-05-01,no", "Bonn,1985-12-24,yes", "Ulm,,no"
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "patients.csv")
+    ...     _ = path.write_text(chr(10).join(lines))
+    ...     table = read_table(path, target="ill")
+    >>> table.X
+       town         born
+    0   Ulm  641520000.0
+    1  Bonn  504230400.0
+    2   Ulm          NaN
+    >>> table.y
+    array(['no', 'yes', 'no'], dtype='<U3')
+    >>> [(column["name"], column["kind"]) for column in table.reading["columns"]]
+    [('town', 'category'), ('born', 'date'), ('ill', 'target')]
+    """
+    asked = Asked(
+        target=target,
+        drop=_several(drop),
+        categorical=_several(categorical),
+        group=group,
+        time=time,
+        na_values=None if na_values is None else _several(na_values),
+        keep_na=keep_na,
+        drop_missing_target=drop_missing_target,
+        has_target=has_target,
+    )
+    return read_asked([paths] if isinstance(paths, str | os.PathLike) else list(paths), asked)
+
+
+def _several(texts: str | Sequence[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else list(texts)
+
+
+def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
+    """Read the files of one table, with the rows in their order, as it is asked."""
+    files = [Path(path) for path in paths]
+    _check_files(files)
+    path, file = ", ".join(map(str, paths)), open_tables(files)
+    _check_names(asked, file.names, path)
+    guess = ""
+    if asked.has_target or asked.target is not None:
+        target, guess = find_target(asked, file.names, path)
+        asked = replace(asked, target=target)
+    frame = file.read(asked, _as_text(asked))
+    if len(frame) == 0:
+        raise ValueError(f"{path} has a header but no rows.")
+    provenance = _provenance(files, asked)
+    y, classes, findings = None, dict[str, int](), list[str]()
+    if asked.target is not None:
+        frame, left_out = labelled(frame, asked, file, path)
+        if left_out:
+            provenance["rows_without_label"], finding = left_out
+            findings.append(finding)
+        y, classes, alike = labels(frame[asked.target], asked)
+        findings += alike
+    features = _features(asked, file.names, path)
+    columns = Columns(frame, path, asked.spelled)
+    X = columns.taken(features, asked)
+    for name in frame.columns:
+        if name == asked.target:
+            columns.leave(name, "target", guess)
+        elif name not in features:
+            columns.leave(name, "dropped", "" if name else _NO_NAME)
+    table = Table(table_name(files[0]), X, y, provenance, findings=findings)
+    table.reading, table.remarks = reading_of(columns, classes), list(file.remarks)
+    if asked.group is not None:
+        table.groups = _groups(columns, asked.group)
+        names = set(map(str.strip, columns.values(asked.group).texts))
+        if several := spelled_alike(names):
+            table.findings.append(
+                f"The group {asked.group!r} has names that differ by capitals or blanks only, and "
+                f"are different groups here: {several}. If they are one, the certificate is not "
+                "valid: write each in one way."
+            )
+    if asked.time is not None:
+        table.time = _time(columns, asked.time)
+    if asked.has_target:
+        examine(table, columns, [name for name in frame.columns if name not in asked.apart])
+    else:
+        table.others = file.verbatim([name for name in file.names if name not in features])
+    return table
+
+
+def _check_files(paths: Sequence[Path]) -> None:
+    """Refuse files that are not there, and one that is named twice."""
+    if not paths:
+        raise ValueError("paths must name a file, got none.")
+    for i, path in enumerate(paths):
+        if not path.exists():
+            raise ValueError(f"there is no file {path}.")
+        if path.is_dir():
+            raise ValueError(f"{path} is a folder: give the files in it.")
+        if path.stat().st_size == 0:
+            raise ValueError(f"{path} is empty.")
+        if any(path.samefile(other) for other in paths[:i]):
+            raise ValueError(f"{path} is given twice: its rows would count twice.")
+
+
+def _check_names(asked: Asked, names: Sequence[str], path: str) -> None:
+    """Refuse columns that are not there."""
+    one = {"group": asked.group, "time": asked.time}
+    wanted = {"drop": asked.drop, "categorical": asked.categorical}
+    wanted |= {argument: [name] for argument, name in one.items() if name is not None}
+    for argument, columns in wanted.items():
+        for name in columns:
+            require(asked.spelled(argument), name, names, path)
+
+
+def _as_text(asked: Asked) -> list[str]:
+    """Return the columns to read as text, whatever they look like."""
+    names = [*asked.categorical, *(asked.names_only or ())]
+    if asked.target is not None:
+        names.append(asked.target)
+    if asked.group is not None and asked.group not in (asked.features or ()):
+        names.append(asked.group)  # 001 is one group in every file, whatever stands in the others
+    return names
+
+
+def _features(asked: Asked, names: Sequence[str], path: str) -> list[str]:
+    """Return the columns that are features."""
+    left = [name for name in names if name not in (*asked.drop, *asked.apart)]
+    if asked.features is not None:
+        otherwise = dict.fromkeys(asked.drop, "is dropped") | {asked.target: "is the target"}
+        require_all(asked.features, [*left, *asked.aside], path, otherwise)
+        return list(asked.features)
+    if not left:
+        raise ValueError(
+            f"{path} has no column but the target {asked.target!r}: nothing to learn from."
+        )
+    return left
+
+
+def _provenance(paths: Sequence[Path], asked: Asked) -> dict[str, Any]:
+    """Return what a certificate says of files, and of how they were read."""
+    said: dict[str, Any] = {
+        "data": ", ".join(path.name for path in paths).encode("utf-8", "replace").decode(),
+        "data_sha256": sha256_of(paths),
+    }
+    if asked.target is not None:
+        said["target"] = asked.target
+    if asked.drop:
+        said["dropped"] = json.dumps(list(asked.drop))
+    if asked.categorical:
+        said["categorical"] = json.dumps(list(asked.categorical))
+    if asked.na_values is not None:
+        said["na_values"] = json.dumps(list(asked.na_values))
+    if asked.keep_na:
+        said["keep_na"] = True
+    return said
+
+
+def sha256_of(paths: Sequence[_Path]) -> str:
+    """Return the SHA-256 of a file; of several that of theirs, a line each, in their order."""
+    digests = [file_sha256(path) for path in paths]
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.sha256("".join(f"{digest}\n" for digest in digests).encode()).hexdigest()
+
+
+def _groups(columns: Columns, name: str) -> Any:
+    """Return which rows belong together, by a column of any kind that is missing nowhere."""
+    import pandas as pd
+
+    values = columns.values(name)
+    _refuse_missing(columns, "group", name, values.missing)
+    # 1 and "1" are one group: that two are taken for one costs examples, the other way the claim.
+    texts = [re.sub(r"^(-?\d+)\.0$", r"\1", text.strip()) for text in values.texts]
+    codes = pd.factorize(np.array(texts, dtype=object))[0]
+    return pd.Series(codes[values.codes], index=columns.frame.index, name=name)
+
+
+def _time(columns: Columns, name: str) -> Any:
+    """Return when each row came, by a column of numbers or dates that is missing nowhere."""
+    import pandas as pd
+
+    _refuse_missing(columns, "time", name, int(columns.frame[name].isna().sum()))
+    ways = times_in(columns, name, named=True)
+    if len(ways) != 1:
+        what = "neither dates nor numbers" if not ways else "dates that can be read in two ways"
+        raise ValueError(
+            f"{columns.spelled('time')} {name!r} of {columns.path} holds {what}, such as "
+            f"{columns.frame[name].iloc[0]!r}: write it as 2026-01-31."
+        )
+    return pd.Series(ways[0], index=columns.frame.index, name=name)
+
+
+def _refuse_missing(columns: Columns, argument: str, name: str, missing: int) -> None:
+    if missing:
+        raise ValueError(
+            f"{columns.spelled(argument)} {name!r} is missing in {missing} of {len(columns.frame)} "
+            f"rows of {columns.path}: fill it in, or remove these rows."
+        )
+
+
+def examine(table: Table, columns: Columns, names: list[str]) -> None:
+    """Look in a whole table, before it is split, for what its certificate must not be silent of."""
+    for topic, check in ((IDENTIFIERS, check_identifiers), (ORDER, check_order)):
+        found, cleared = check(columns, names)
+        table.findings += found
+        if not found:
+            table.checks[topic] = cleared
+
+
+def reading_of(columns: Columns, classes: dict[str, int]) -> dict[str, Any]:
+    """Return how the columns were read, in the order of the file, and how many rows there are."""
+    entries = [columns.read[name] for name in columns.frame.columns]
+    return {"columns": entries, "rows": len(columns.frame), "classes": classes}
