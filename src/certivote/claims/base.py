@@ -174,6 +174,11 @@ class Family(ABC):
         """What its share of δ is called."""
         return self.kind
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of groups that it is about."""
+        return ()
+
     @abstractmethod
     def count(self, outcome: Outcome, vote: Vote) -> Self:
         """Return this family with the evidence that a sample gives."""

@@ -318,6 +318,11 @@ class GroupFamily(_Partition):
         """What its share of δ is called."""
         return f"error by {self.column}"
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column of groups that it is about."""
+        return (self.column,)
+
     def _column(self, outcome: Outcome) -> NDArray[Any]:
         if self.column not in outcome.by:
             hint = did_you_mean(self.column, outcome.by) if outcome.by else "it is empty."

@@ -6,7 +6,7 @@ from .base import CertifiedVote, rebuild_vote
 from .binary import CBBoostClassifier, CqBoostClassifier, MinCqClassifier
 from .majority import MajorityVoteClassifier
 from .model import certify_model, verify_model
-from .selective import SelectiveClassifier
+from .selective import SelectiveClassifier, answer_scores
 
 __all__ = [
     "CBBoostClassifier",
@@ -16,6 +16,7 @@ __all__ = [
     "MinCqClassifier",
     "SeenRows",
     "SelectiveClassifier",
+    "answer_scores",
     "certify_model",
     "rebuild_vote",
     "verify_model",

@@ -470,9 +470,18 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             Whether the claim on its answers is about each example: all of them, where the vote was
             certified without abstaining.
         """
-        shares = [ballots.win(weights)[1] for ballots, weights in self._asked(X)]
-        chosen = self.certificate_ if certificate is None else certificate
-        return chosen.answered(np.concatenate(shares))
+        shares = self.winning_shares(X)
+        return (self.certificate_ if certificate is None else certificate).answered(shares)
+
+    def winning_shares(self, X: Any) -> NDArray[np.float64]:
+        """Return the share of the vote that each predicted label has.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features)
+            The examples.
+        """
+        return np.concatenate([ballots.win(weights)[1] for ballots, weights in self._asked(X)])
 
     def _asked(self, X: Any) -> Iterator[tuple[Ballots, NDArray[np.float64]]]:
         """Yield the ballots of the voters that have a say, some rows at a time, and their weights.

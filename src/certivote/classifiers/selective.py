@@ -15,7 +15,42 @@ from ._scores import scores_of
 from .base import CertifiedVote
 from .model import certify_model, verify_model
 
-__all__ = ["SelectiveClassifier"]
+__all__ = ["SelectiveClassifier", "answer_scores"]
+
+
+def answer_scores(model: Any, X: Any, predicted: NDArray[Any]) -> NDArray[np.float64]:
+    """Return how sure a classifier is of what it predicts, in the way that is certified.
+
+    Parameters
+    ----------
+    model : object with `predict`
+        The classifier, or a fitted vote.
+    X : like that of `predict`
+        The examples.
+    predicted : ndarray of shape (n_samples,)
+        What it predicts for them.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The winning shares of a vote; of other classifiers a score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from certivote.classifiers import answer_scores
+    >>> X, y = np.array([[0.0], [1.0], [1.0]]), np.array([0, 0, 1])
+    >>> model = DecisionTreeClassifier().fit(X, y)
+    >>> answer_scores(model, X, model.predict(X))
+    array([1. , 0.5, 0.5])
+    """
+    if isinstance(model, CertifiedVote):
+        return model.winning_shares(X)
+    scores = scores_of(model, X, predicted)
+    if scores is None:
+        raise ValueError(f"{type(model).__name__} does not say how sure it is of its answers.")
+    return scores
 
 
 class SelectiveClassifier(ClassifierMixin, BaseEstimator):
@@ -136,12 +171,8 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):
             Whether the claim on its answers is about each example.
         """
         certificate = self._certified()
-        if isinstance(self.model, CertifiedVote):
-            return self.model.accepts(X, certificate)
         predicted = check_labels("predictions", self.model.predict(X), ndim=1)
-        scores = scores_of(self.model, X, predicted)
-        assert scores is not None  # there were some when it was certified
-        return certificate.answered(scores)
+        return certificate.answered(answer_scores(self.model, X, predicted))
 
     def verify(
         self,

@@ -15,6 +15,7 @@ import typer
 from .._utils.files import file_sha256
 from .._utils.stopwatch import Stopwatch
 from . import options
+from .claims import Claims, claims_of
 from .output import (
     CERTIFICATE,
     MODEL,
@@ -61,6 +62,12 @@ def certify(
         ),
     ] = None,
     delta: options.Delta = options.DELTA,
+    claim: options.Claim = None,
+    abstain: options.Abstain = None,
+    cost: options.Cost = None,
+    class_frequencies: options.Frequencies = None,
+    shift: options.Shift = None,
+    share: options.Share = None,
     constant: options.Constant = None,
     voters: options.VoterKind = None,
     n_voters: options.NVoters = None,
@@ -93,7 +100,7 @@ def certify(
         str | None,
         typer.Option(
             help="With --model: the label of DATA for which it answers 1, or the second of its two "
-            "labels, where it answers otherwise than DATA is written."
+            "labels, where it answers otherwise than DATA is written. With --claim f1: the class."
         ),
     ] = None,
     data_option: Annotated[
@@ -128,7 +135,10 @@ def certify(
         raise ValueError("DATA and --data are the same thing: give one of them.")
     data = data or data_option
     training = {"--voters": voters, "--n-voters": n_voters, "--certify-size": certify_size}
+    claims = claims_of(claim, positive, abstain, cost, class_frequencies, shift, share)
     own = {"--members": members, "--baseline": baseline, "--positive": positive}
+    if "f1" in (claim or ()):
+        own.pop("--positive")
     if model is not None:
         _check_model_options(data, training, prior, own)
         if not members and not (bound is None and constant is None):
@@ -145,6 +155,7 @@ def certify(
         random_state=seed,
         n_jobs=jobs,
         verbose=0 if quiet or as_json else 1,
+        **claims.arguments,
     )
     if time is not None and (group is not None or model is not None):
         raise ValueError("--time is for a vote that is trained here, and split by it alone.")
@@ -157,8 +168,9 @@ def certify(
         na_values=na_values,
         keep_na=keep_na,
         drop_missing_target=drop_missing_target,
+        by=claims.columns,
     )
-    given = _Given(model, members, delta, baseline, positive, seed)
+    given = _Given(model, members, delta, baseline, positive, seed, claims)
     result = _certify(learner, data or [options.DATA], asked, given, out, as_json)
     if as_json:
         print_json({name: result[name] for name in result if name not in ("table", "said")})
@@ -176,6 +188,13 @@ class _Given:
     baseline: str | None
     positive: str | None
     seed: int
+    claims: Claims
+
+    def words(self, model: Any) -> str | None:
+        """Return which label the second one of a model stands for, if it is written otherwise."""
+        known = [str(label) for label in getattr(model, "classes_", ())]
+        claimed = any(family.kind == "f1" for family in self.claims.families)
+        return None if claimed and self.positive in known else self.positive
 
 
 def _refuse(given: Mapping[str, Any], why: str) -> None:
@@ -195,7 +214,7 @@ def _check_model_options(
     if prior == "learned":
         raise ValueError("--prior learned needs training rows: with --model nothing is trained.")
     if own["--members"]:
-        rest = {name: own[name] for name in ("--baseline", "--positive")}
+        rest = {name: own.get(name) for name in ("--baseline", "--positive")}
         _refuse(rest, "is for a classifier as it is: leave it out, or --members.")
 
 
@@ -235,7 +254,7 @@ def _certify(
         said += [] if is_safe(model) else [f"note: {TRUST}"]
         if isinstance(saved, list | tuple) and not given.members:
             raise ValueError(f"{model} holds several classifiers: add --members for their vote.")
-        table = read_for(saved, data, asked, given.positive, given.members)
+        table = read_for(saved, data, asked, given.words(saved), given.members)
     folder = results_folder(
         out, table.name, "certificate", (MODEL, SAFE_MODEL, REPORT, CERTIFICATE)
     )
@@ -314,12 +333,14 @@ def _tested(model: Any, table: "Table", given: _Given) -> "Certificate":
             *(model, table.X, table.y),
             delta=given.delta,
             baseline=given.baseline,
-            positive=given.positive,
+            positive=given.words(model),
             groups=table.groups,
             seed=given.seed,
+            by=table.by,
+            **given.claims.arguments,
         )
     except Exception:
-        blame(model, table, given.positive)
+        blame(model, table, given.words(model))
         raise
 
 
@@ -333,7 +354,7 @@ def _fit(learner: "MajorityVoteClassifier", voters: Any, table: "Table") -> Any:
         learner.set_params(voters=frozen(voters))
     own = voters is None or isinstance(voters, list | tuple | BaseEstimator)
     if own:
-        vote = learner.fit(table.X, table.y, groups=table.groups, time=table.time)
+        vote = learner.fit(table.X, table.y, groups=table.groups, time=table.time, by=table.by)
     if not own or (voters is not None and len(vote.voters_) == 1):
         raise ValueError(
             f"{type(voters).__name__} is one classifier, with no members to take apart: leave "

@@ -28,6 +28,8 @@ RUNS_CODE = (
 
 def spelled(argument: str) -> str:
     """Return the option that stands for an argument."""
+    if argument == "by":
+        return "the column of --claim"
     return f"--{argument.replace('_', '-')}"
 
 
@@ -118,6 +120,53 @@ Constant = Annotated[
     str | None,
     typer.Option(
         help="maurer for the published constant 2√m; if not given, the smallest that is valid."
+    ),
+]
+Claim = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--claim",
+        metavar="CLAIM",
+        help="What else is claimed, at once with the error: recall (of each class), precision (of "
+        "each answer), balanced (the mean error of the classes), f1 (of the class --positive, or "
+        "the mean of all), or 'error by COLUMN'. Repeatable; they share delta.",
+    ),
+]
+Abstain = Annotated[
+    float | None,
+    typer.Option(
+        help="Answer only where it is sure enough for at most this share of wrong answers."
+    ),
+]
+Cost = Annotated[
+    Path | None,
+    typer.Option(
+        help="A CSV file of costs: a row for each true class, a column for each answer. The mean "
+        "cost is claimed too."
+    ),
+]
+Frequencies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--class-frequencies",
+        metavar="CLASS=SHARE,…",
+        help="Claim the error too for classes that come so often, such as no=0.9,yes=0.1.",
+    ),
+]
+Shift = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="DISTANCE=SIZE",
+        help="Claim the error too for examples of another distribution, so far from this one: "
+        "kl=0.05, tv=0.1 or chi2=0.1.",
+    ),
+]
+Share = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=SHARE",
+        help="The share of delta of each claim, by its name, and of the error. If not given, the "
+        "error has half, and the others the rest in equal parts.",
     ),
 ]
 _gibbs = typer.Option(help="The Gibbs risk r: how often a drawn voter errs.")

@@ -48,8 +48,8 @@ def predict(
 
     The columns that the model does not use, such as identifiers, come first, as they are written;
     then `prediction`, and the `share` of the vote for it. That of another classifier is the
-    `probability` that it claims. A column of the table that is called so is called prediction
-    (table), and so on.
+    `probability` that it claims. Where it may abstain, and is not sure enough, there is no
+    prediction. A column of the table that is called so is called prediction (table), and so on.
     """
     _check_out(out, model, data)
     frame = _predictions(model, data, drop or [], shares, quiet or as_json)
@@ -76,7 +76,7 @@ def _predictions(path: Path, data: list[str], drop: list[str], shares: bool, qui
     if certificate is not None and not hasattr(model, "feature_names_in_"):
         drop = _left_out(certificate, data, drop)
     # As it was read when the model was certified: the claim is about its answers to that.
-    before = Asked.by({} if certificate is None else certificate.provenance)
+    before = Asked.certified({} if certificate is None else certificate.provenance)
     asked = options.asked(
         drop, list(before.categorical), na_values=before.na_values, has_target=False
     )
@@ -102,6 +102,7 @@ def _predict(
     import numpy as np
     import pandas as pd
 
+    from ..classifiers import answer_scores
     from .models import answers, is_vote
 
     X, labels = table.X, np.asarray(answers(model, table))
@@ -112,8 +113,12 @@ def _predict(
     labels = labels.reshape(-1)
     known = np.asarray(getattr(model, "classes_", np.unique(labels)))
     written = _words(known, certificate)
-    words = pd.Series(labels).map(written) if written else labels
-    columns: dict[str, Any] = {"prediction": words}
+    words = pd.Series(labels).map(written) if written else pd.Series(labels)
+    if certificate is not None and any(one.needs_scores for one in certificate.families):
+        # Nothing is claimed of the answers that it was not sure enough of.
+        scores = answer_scores(model, X, labels)
+        words = words.astype(object).where(certificate.answered(scores), None)
+    columns: dict[str, Any] = {"prediction": words.to_numpy()}
     if not (hasattr(model, "predict_proba") and hasattr(model, "classes_")):
         if shares:
             raise ValueError(f"{path} knows no shares or probabilities: leave --shares out.")
@@ -156,7 +161,7 @@ def _left_out(certificate: "Certificate", data: list[str], drop: list[str]) -> l
 
     if not all(Path(name).is_file() for name in data):
         return drop
-    asked = Asked.by(certificate.provenance)
+    asked = Asked.certified(certificate.provenance)
     known = [name for name in (*asked.drop, *asked.apart) if name is not None]
     there = open_tables([Path(data[0])]).names
     return [*drop, *(name for name in known if name in there and name not in drop)]

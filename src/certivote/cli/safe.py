@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from ..bounds.registry import BOUNDS
+from ..claims.sheet import FAMILIES
 from .compiled import check_compiled
 
 __all__ = ["dump_safe", "load_safe"]
@@ -84,10 +85,12 @@ _OTHERS = {
 
 
 def _trusted() -> list[str]:
-    """Return the addresses that a file may name: what is here, and the bounds of this library."""
-    bounds = ((bound.__module__, [bound.__name__]) for bound in BOUNDS.values())
+    """Return the addresses that a file may name: what is here, and bounds and claims of ours."""
+    kinds = [*BOUNDS.values(), *FAMILIES.values()]
+    registered = ((kind.__module__, [kind.__name__]) for kind in kinds)
     own: Iterable[tuple[str, Iterable[str]]] = (*_OWN.items(), *_OTHERS.items())
-    own = (*own, *(pair for pair in bounds if pair[0] == "certivote.bounds"))
+    ours = ("certivote.bounds", "certivote.claims")
+    own = (*own, *(pair for pair in registered if pair[0] in ours))
     return [f"{module}.{name}" for module, names in own for name in names]
 
 

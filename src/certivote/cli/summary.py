@@ -32,10 +32,12 @@ def print_result(result: dict[str, Any], quiet: bool, explain: bool) -> None:
     certificate = Certificate.from_dict(result["certificate"])
     beside = () if certificate.neighbours is None else certificate.neighbours.sentences
     found = [f"{_FOUND} {text}" for text in certificate.findings]
+    further = [claim.statement for claim in certificate.claims[1:]]
     if quiet:
         for text in found:
             say(text, style="bold red")
-        say(result["statement"], style="bold")
+        for text in (result["statement"], *further):
+            say(text, style="bold")
         return
     table: Table = result["table"]
     before = [*_reading(table), *_sample(certificate)]
@@ -50,12 +52,16 @@ def print_result(result: dict[str, Any], quiet: bool, explain: bool) -> None:
         room = _LINES - _height(others)
         if _height(found) > room:
             found = _heads(certificate.findings, room)
+        further = _that_fit(further, room - _height(found), f"And {{}} more claims: {_ALL}.")
+        room -= _height(further)
         notes = _that_fit(notes, room - _height(found), f"And {{}} remarks on columns: {_ALL}.")
     for text in (*before, *notes, *after):
         say(text)
     for text in found:
         say(text, style="bold red")
     say(result["statement"], style="bold")
+    for text in further:
+        say(text, style="bold")
     for text in beside:
         say(text, style="bold red" if text.startswith("On these examples it errs") else "")
 

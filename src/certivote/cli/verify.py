@@ -1,6 +1,7 @@
 """``certivote verify``: what of a certificate is right, and what nobody has checked."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -77,6 +78,8 @@ def _print_result(result: dict[str, Any], quiet: bool, everything: bool) -> None
         return
     if not quiet:
         say("It claims: " + result["statement"])
+        for text in result["further"]:
+            say(f"and that: {text}")
     say(result["verdict"], style="bold")
 
 
@@ -118,6 +121,7 @@ def _verify(path: Path, model: Path | None, data: list[str] | None, quiet: bool)
         "not_checked": not_checked,
         "verdict": _ARITHMETIC if model is None else _EVERYTHING,
         "statement": claim_of(certificate),
+        "further": [claim.statement for claim in certificate.claims[1:]],
         "findings": list(dict.fromkeys([*certificate.findings, *found])),
         "assumptions": list(certificate.assumptions),
     }
@@ -143,7 +147,9 @@ def _verify_votes(
     if "voters_from" not in provenance:
         raise CertificateError("the certificate is of a table of votes, not of a model.")
     built_in = data[0] in builtin_names()
-    asked = Asked() if built_in else Asked.by(provenance, options.spelled)
+    asked = Asked() if built_in else Asked.certified(provenance, options.spelled)
+    columns = [name for family in certificate.families for name in family.columns]
+    asked = replace(asked, by=columns)
     positive = provenance.get("positive")
     try:
         table = read_for(vote, data, asked, positive)
@@ -159,7 +165,8 @@ def _verify_votes(
     same = provenance.get("data_sha256") == table.provenance.get("data_sha256")
     try:
         _check_left_out(provenance, table.provenance)
-        verify_model(vote, table.X, table.y, certificate, groups=table.groups, time=table.time)
+        rows = {"groups": table.groups, "time": table.time, "by": table.by}
+        verify_model(vote, table.X, table.y, certificate, **rows)
         if same and certificate.made:  # of older ones, which did not look, it is said only
             certificate.verify_checks(table.checks, table.findings, TOPICS)
     except CertificateError as error:

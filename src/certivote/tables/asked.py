@@ -27,6 +27,8 @@ class Asked:
     keep_na: bool = False
     drop_missing_target: bool = False
     has_target: bool = True
+    # The columns that claims are about. They are features too, unless they are dropped.
+    by: Sequence[str] = ()
     # The columns that a model needs, where it knows their names, and those of them that hold
     # categories, where it is known that the others hold numbers: what they look like does not count
     # then.
@@ -38,7 +40,9 @@ class Asked:
     spelled: Callable[[str], str] = str
 
     @classmethod
-    def by(cls, provenance: Mapping[str, Any], spelled: Callable[[str], str] = str) -> "Asked":
+    def certified(
+        cls, provenance: Mapping[str, Any], spelled: Callable[[str], str] = str
+    ) -> "Asked":
         """Return what was asked for when a certificate of this provenance was made."""
         texts = provenance.get("na_values")
         return cls(

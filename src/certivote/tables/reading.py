@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._utils.files import file_sha256
 from .archives import table_name
@@ -39,6 +40,7 @@ def read_table(
     keep_na: bool = False,
     drop_missing_target: bool = False,
     has_target: bool = True,
+    by: str | Sequence[str] = (),
 ) -> Table:
     """Read a table from files, as ``certivote certify`` does, and refuse what cannot be certified.
 
@@ -72,11 +74,15 @@ def read_table(
         Whether rows without a label are left out, which is a finding.
     has_target : bool, default=True
         Whether a target is looked for if none is named. Rows to predict have none.
+    by : str or sequence of str, default=()
+        Columns that claims are about, such as ``"error by region"``. They are features too, unless
+        they are dropped.
 
     Returns
     -------
     Table
-        With ``X``, ``y``, ``groups`` and ``time`` as `MajorityVoteClassifier.fit` takes them.
+        With ``X``, ``y``, ``groups``, ``time`` and ``by`` as `MajorityVoteClassifier.fit` takes
+        them.
 
     Examples
     --------
@@ -108,6 +114,7 @@ def read_table(
         keep_na=keep_na,
         drop_missing_target=drop_missing_target,
         has_target=has_target,
+        by=_several(by),
     )
     return read_asked([paths] if isinstance(paths, str | os.PathLike) else list(paths), asked)
 
@@ -159,6 +166,7 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
             )
     if asked.time is not None:
         table.time = _time(columns, asked.time)
+    table.by = {name: _named(columns, "by", name) for name in asked.by}
     if asked.has_target:
         examine(table, columns, [name for name in frame.columns if name not in asked.apart])
     else:
@@ -184,7 +192,7 @@ def _check_files(paths: Sequence[Path]) -> None:
 def _check_names(asked: Asked, names: Sequence[str], path: str) -> None:
     """Refuse columns that are not there."""
     one = {"group": asked.group, "time": asked.time}
-    wanted = {"drop": asked.drop, "categorical": asked.categorical}
+    wanted = {"drop": asked.drop, "categorical": asked.categorical, "by": asked.by}
     wanted |= {argument: [name] for argument, name in one.items() if name is not None}
     for argument, columns in wanted.items():
         for name in columns:
@@ -246,12 +254,19 @@ def _groups(columns: Columns, name: str) -> Any:
     """Return which rows belong together, by a column of any kind that is missing nowhere."""
     import pandas as pd
 
+    named = _named(columns, "group", name)
+    return pd.Series(pd.factorize(named)[0], index=columns.frame.index, name=name)
+
+
+def _named(columns: Columns, argument: str, name: str) -> NDArray[Any]:
+    """Return the values of a column that is missing nowhere as texts.
+
+    1 and "1" are one: that two are taken for one costs examples, the other way the claim.
+    """
     values = columns.values(name)
-    _refuse_missing(columns, "group", name, values.missing)
-    # 1 and "1" are one group: that two are taken for one costs examples, the other way the claim.
+    _refuse_missing(columns, argument, name, values.missing)
     texts = [re.sub(r"^(-?\d+)\.0$", r"\1", text.strip()) for text in values.texts]
-    codes = pd.factorize(np.array(texts, dtype=object))[0]
-    return pd.Series(codes[values.codes], index=columns.frame.index, name=name)
+    return np.asarray(np.array(texts, dtype=object)[values.codes])
 
 
 def _time(columns: Columns, name: str) -> Any:

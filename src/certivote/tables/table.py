@@ -32,6 +32,8 @@ class Table:
         Test examples and labels, where the data set has its own.
     groups, time : Series or None
         Which rows belong together, and when they came, where this was asked for.
+    by : dict of str to ndarray
+        The columns that claims are about, as texts.
     others : DataFrame or None
         The columns that are no features, as they are written, where labels are not needed.
     reading : dict
@@ -52,6 +54,7 @@ class Table:
     test: tuple[Any, NDArray[Any]] | None = None
     groups: Any = None
     time: Any = None
+    by: dict[str, NDArray[Any]] = field(default_factory=dict)
     others: Any = None
     reading: dict[str, Any] = field(default_factory=dict)
     checks: dict[str, str] = field(default_factory=dict)
