@@ -589,3 +589,45 @@ def test_advice_that_fits(folder, saved, invoke):
     saved(model)
     done = invoke("certify", "three.csv", *arguments[2:], cwd=folder, status=2)
     assert "write the target as the model answers it" in done.stderr
+
+
+def test_question_marks_are_what_they_were_for_pandas(folder, saved, invoke):
+    """A vote that is trained here takes ? for missing, as UCI does; a model reads it as a text."""
+    old, new = (
+        frame.assign(city=np.where(frame["city"] == "Metz", "?", frame["city"]))
+        for frame in (OLD, NEW)
+    )
+    model = make_pipeline(
+        make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["city"])),
+        LogisticRegression(),
+    ).fit(old[FEATURES], old["repaid"])
+    new.to_csv(folder / "marks.csv", index=False)
+    arguments = ("--model", saved(model), "--target", "repaid", "--out", "marks", "-q")
+    invoke("certify", "marks.csv", *arguments, cwd=folder)
+    as_pandas = pd.read_csv(folder / "marks.csv")
+    errors = int(np.sum(model.predict(as_pandas[FEATURES]) != as_pandas["repaid"]))
+    assert certificate_in(folder / "marks")["evidence"]["vote_errors"] == errors
+    done = invoke("predict", "marks/model.joblib", "marks.csv", "-q", cwd=folder)
+    answers = pd.read_csv(io.StringIO(done.stdout))["prediction"]
+    np.testing.assert_array_equal(answers, model.predict(as_pandas[FEATURES]))
+    everything = ("--model", "marks/model.joblib", "--data", "marks.csv")
+    invoke("verify", "marks/certificate.json", *everything, cwd=folder)
+
+
+def test_a_model_that_forgot_how_many_columns_it_takes(folder, saved, invoke):
+    """As CatBoost does, when it is loaded."""
+    rule = Rule(NAMES)
+    rule.n_features_in_ = 0
+    invoke("certify", "new.csv", "--model", saved(rule), "--out", "forgot", "-q", cwd=folder)
+    by_hand = NAMES[(NEW["income"] > 0.5).astype(int)] != NEW["repaid"]
+    assert certificate_in(folder / "forgot")["evidence"]["vote_errors"] == by_hand.sum()
+
+
+def test_codes_that_are_read_as_numbers_are_named(folder, saved, invoke):
+    NEW.assign(city=np.resize(["003", "010"], len(NEW))).to_csv(folder / "padded.csv", index=False)
+    arguments = ("--model", saved(Rule(NAMES)), "--target", "repaid", "--out", "padded")
+    done = invoke("certify", "padded.csv", *arguments, cwd=folder)
+    words = "column 'city': read as numbers, though written as 003: --categorical keeps the text"
+    assert words in " ".join(done.stdout.split())
+    done = invoke("certify", "padded.csv", *arguments, "--categorical", "city", cwd=folder)
+    assert "though written" not in done.stdout

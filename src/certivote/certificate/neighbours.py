@@ -146,7 +146,8 @@ class Neighbours:
         if not self._testable:
             return None
         b, c = self.only_vote_errs, self.only_baseline_errs
-        return float(bdtr(b, b + c, 0.5)) if b + c else 1.0
+        # What is too small for a float is above 0 all the same.
+        return max(float(bdtr(b, b + c, 0.5)), 1e-300) if b + c else 1.0
 
     @property
     def better(self) -> bool | None:

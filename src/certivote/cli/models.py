@@ -101,7 +101,8 @@ def answers(model: Any, table: Table) -> Any:
         raise ValueError(
             f"the model cannot predict the rows of {table.name}: {type(error).__name__}: "
             f"{text}{stop} It may want other columns, or other values: is this the table that it "
-            "is for?"
+            "is for? --categorical keeps codes such as 003 as text; columns of pandas' type "
+            "category, and dates, are kept by a Parquet file."
         ) from error
 
 
@@ -179,7 +180,9 @@ def read_for(
 def _as_array(model: Any, table: Table) -> None:
     """Let the features be an array, or a column of texts, for a model that knows no names."""
     texts = _takes_texts(model)
-    wanted, n_columns = 1 if texts else getattr(model, "n_features_in_", None), table.X.shape[1]
+    # CatBoost forgets how many there were, and says 0.
+    known = getattr(model, "n_features_in_", None) or None
+    wanted, n_columns = 1 if texts else known, table.X.shape[1]
     if wanted not in (None, n_columns):
         what = "one column of text" if texts else f"{wanted} columns"
         raise ValueError(

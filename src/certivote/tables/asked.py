@@ -79,4 +79,7 @@ class Asked:
         """Return the texts that are missing in a column; a cell without text is so always."""
         if column == self.target and self.keep_na:
             return [""]
-        return list(USUALLY_MISSING if self.na_values is None else ("", *self.na_values))
+        if self.na_values is not None:
+            return ["", *self.na_values]
+        # A model that was trained elsewhere knows what pandas reads: ? is a text there.
+        return [text for text in USUALLY_MISSING if not (self.as_read and text == "?")]

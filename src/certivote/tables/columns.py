@@ -1,6 +1,6 @@
 """Columns of a table: numbers, dates or categories, and what is unusual about one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,6 +102,14 @@ class Columns:
             kind = ("date" if self.is_of_dates(name) else "number") * self.is_of_numbers(name)
             self._note(name, kind or "text", int(self.frame[name].isna().sum()))
         return self.frame[list(names)]
+
+    def say_padded(self, written: Mapping[str, str]) -> None:
+        """Say of columns of numbers that they are written as codes, such as 003."""
+        for name, code in written.items():
+            if name in self.read and self.read[name]["kind"] == "number":
+                kept = f"{self.spelled('categorical')} keeps the text"
+                note = f"read as numbers, though written as {code}: {kept}"
+                self.read[name]["note"] = "; ".join(filter(None, [self.read[name]["note"], note]))
 
     def leave(self, name: str, kind: str, note: str = "") -> None:
         """Say of a column that it is no feature, but the target, or dropped."""

@@ -1,7 +1,7 @@
 """Tables in files: their columns first, then what is asked of them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ class TableFile:
     verbatim: Callable[[Sequence[str]], Any]
     # What is worth a word.
     remarks: tuple[str, ...] = ()
+    # Of columns with whole numbers that begin with a zero, such as 003, one of these.
+    padded: dict[str, str] = field(default_factory=dict)
 
 
 def open_tables(paths: Sequence[Path]) -> TableFile:
@@ -60,6 +62,7 @@ def open_tables(paths: Sequence[Path]) -> TableFile:
         lambda asked, as_text: joined([file.read(asked, as_text) for file in files]),
         lambda names: joined([file.verbatim(names) for file in files]),
         sum((file.remarks for file in files), ()),
+        {name: text for file in files for name, text in file.padded.items()},
     )
 
 
@@ -86,6 +89,7 @@ def _open(path: Path) -> TableFile:
         named(layout.names, source),
         lambda asked, as_text: read_csv(source, layout, asked, as_text),
         lambda names: read_verbatim(source, layout, names),
+        padded=layout.padded,
     )
 
 

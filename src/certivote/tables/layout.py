@@ -11,6 +11,7 @@ from .archives import Source
 __all__ = ["Layout", "layout_of"]
 
 _SEPARATORS = (",", ";", "\t", "|")
+_PADDED = re.compile(r"0\d+")
 # What is looked at to tell how a file is written, in bytes and in rows.
 _SAMPLE, _SAMPLE_ROWS, _LONGEST_HEADER = 1 << 16, 20, 1 << 23
 
@@ -22,6 +23,8 @@ class Layout:
     separator: str
     decimal: str
     names: list[str]
+    # Of columns with whole numbers that begin with a zero, such as 003, one of these.
+    padded: dict[str, str]
 
 
 def layout_of(source: Source) -> Layout:
@@ -42,7 +45,20 @@ def layout_of(source: Source) -> Layout:
         raise ValueError(f"{source} is empty.")
     cells = [cell.strip() for row in rows[1:] for cell in row]
     commas = best != "," and any(re.fullmatch(r"-?\d+,\d+", cell) for cell in cells)
-    return Layout(best, "," if commas else ".", [name.strip() for name in rows[0]])
+    names = [name.strip() for name in rows[0]]
+    return Layout(best, "," if commas else ".", names, _padded(head, best, names))
+
+
+def _padded(head: bytes, separator: str, names: list[str]) -> dict[str, str]:
+    """Return the columns of the first rows with numbers that begin with a zero, each with one."""
+    found: dict[str, str] = {}
+    text = head.decode("utf-8-sig", errors="replace").rpartition("\n")[0]
+    with contextlib.suppress(csv.Error):
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
+            for name, cell in zip(names, row, strict=False):
+                if name not in found and _PADDED.fullmatch(cell.strip()):
+                    found[name] = cell.strip()
+    return found
 
 
 def _first_rows(head: bytes) -> tuple[str, list[list[str]]]:

@@ -148,6 +148,7 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
     features = _features(asked, file.names, path)
     columns = Columns(frame, path, asked.spelled)
     X = columns.taken(features, asked)
+    columns.say_padded(file.padded)
     for name in frame.columns:
         if name == asked.target:
             columns.leave(name, "target", guess)
