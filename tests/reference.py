@@ -72,6 +72,48 @@ def xi(m):
     return _XI[m]
 
 
+def largest_xi_plus(m, p):
+    """ξ₊(m, p) = P(k ≥ mp) + Σ_{k<mp} C(m,k)(k/m)ᵏ(1−k/m)ᵐ⁻ᵏ, all terms added up."""
+    total = mpf(0)
+    for k in range(m + 1):
+        x = mpf(k) / m if k < m * p else mpf(p)
+        total += MP.binomial(m, k) * x**k * (1 - x) ** (m - k)
+    return total
+
+
+def one_sided(p, m):
+    """The constant that upper limits pay at a truth of p: a concave logarithm, in 50 digits."""
+
+    def at(p):
+        return log((9 + sqrt(1 + 200 * m / MP.pi * MP.asin(sqrt(p)) ** 2)) / 10)
+
+    bend = mpf("0.4")
+    slope = _bend_slope(m)
+    return exp(at(mpf(p)) if p <= bend else at(bend) + (p - bend) * slope)
+
+
+@cache
+def _bend_slope(m):
+    """The derivative of ln((9 + √(1 + (200m/π)·arcsin²√p))/10) at p = 0.4."""
+    p = mpf("0.4")
+    angle, c = MP.asin(sqrt(p)), 200 * m / MP.pi
+    root = sqrt(1 + c * angle**2)
+    return c * angle / (2 * sqrt(p * (1 - p)) * root * (9 + root))
+
+
+def one_sided_upper(a, cost, m):
+    """The largest b with m·kl(a‖b) ≤ cost + ln min(one-sided constant at b, ξ(m)), by bisection."""
+    inside, outside = mpf(a), mpf(1)
+    for _ in range(_BISECTIONS):
+        middle = (inside + outside) / 2
+        constant = min(one_sided(middle, m), xi(m))
+        if m * binary_kl(mpf(a), middle) <= cost + log(constant):
+            inside = middle
+        else:
+            outside = middle
+    return inside
+
+
 def c_bound(r, d):
     """C(r, d), and 1 where voters are no better than chance."""
     return mpf(1) if 2 * r >= 1 else 1 - (1 - 2 * r) ** 2 / (1 - 2 * d)
@@ -227,7 +269,7 @@ def dirichlet_kl(weights, concentration, prior, prior_concentration):
 
 
 def constant_of(m, constant):
-    """c₂(m): the published 2√m, or ξ(m) if it is another one or None."""
+    """c₂(m) in both directions: the published 2√m, or ξ(m) if it is another one or None."""
     return 2 * sqrt(m) if constant == "maurer" else xi(m)
 
 
@@ -252,6 +294,12 @@ class Observed(NamedTuple):
         c = constant_of(m, self.constant) + (m if outcomes == 3 else 0)
         return (copies * self.kl + log(parts * c / self.delta)) / m
 
+    def upper(self, a, copies, parts=1):
+        """The largest mean behind a frequency: one-sided, unless the constant is two-sided."""
+        if self.constant in ("maurer", "exact"):
+            return kl_upper(a, self.psi(copies, parts))
+        return one_sided_upper(a, copies * self.kl + log(parts / self.delta), self.m)
+
 
 def observed(r, e, kl, m, delta=0.05, constant="maurer", d=None, disagreement_size=None):
     """Moments of one sample; d and its size are others where unlabelled examples count."""
@@ -261,11 +309,11 @@ def observed(r, e, kl, m, delta=0.05, constant="maurer", d=None, disagreement_si
 
 
 def largest_gibbs_risk(s):
-    return kl_upper(s.r, s.psi(1))
+    return s.upper(s.r, 1)
 
 
 def largest_joint_error(s):
-    return kl_upper(s.e, s.psi(2))
+    return s.upper(s.e, 2)
 
 
 def gibbs_region(s):
@@ -287,19 +335,20 @@ def hoeffding_split(s):
 def kl_split(s):
     """The largest r and the smallest d."""
     psi_d = s.psi(2, parts=2, m=s.disagreement_size)
-    return kl_upper(s.r, s.psi(1, parts=2)), kl_lower(s.d, psi_d)
+    return s.upper(s.r, 1, parts=2), kl_lower(s.d, psi_d)
 
 
 def largest_e_and_both_r(s):
     """The largest e, and between which r is."""
     psi_r = s.psi(1, parts=2)
-    return kl_upper(s.e, s.psi(2, parts=2)), kl_lower(s.r, psi_r), kl_upper(s.r, psi_r)
+    return s.upper(s.e, 2, parts=2), kl_lower(s.r, psi_r), kl_upper(s.r, psi_r)
 
 
 def three_of_a_pair(s):
     """The largest e, the smallest d and the largest e + d."""
     psi = s.psi(2, parts=3)
-    return kl_upper(s.e, psi), kl_lower(s.d, psi), kl_upper(min(mpf(1), s.e + s.d), psi)
+    some = s.upper(min(mpf(1), s.e + s.d), 2, parts=3)
+    return s.upper(s.e, 2, parts=3), kl_lower(s.d, psi), some
 
 
 def splitkl(s):
@@ -314,8 +363,7 @@ _PHI = {j: exp(mpf(4) / 2**j) - mpf(4) / 2**j - 1 for j in range(20)}
 
 def bennett_variances(s):
     """The largest e and the largest d."""
-    psi = s.psi(2, parts=4)
-    return kl_upper(s.e, psi), kl_upper(s.d, psi)
+    return s.upper(s.e, 2, parts=4), s.upper(s.d, 2, parts=4)
 
 
 def bennett_losses(s):
@@ -434,10 +482,10 @@ def dirichlet_from_losses(bound, losses, weights, prior, evidence):
         elif erring > 0:
             mean += int(count) * beta_tail(k * erring, k * (1 - erring), x)
     divergence = dirichlet_kl(weights, k, prior, concentration)
-    constant = constant_of(m, bound.constant)
-    radius = (divergence + log(constant / (mpf(bound.delta) * share))) / m
     epsilon = 1 - beta_tail(k / 2, k / 2, x)
-    return min(mpf(1), kl_upper(mean / m, radius) / (1 - epsilon))
+    parts = 1 / share
+    s = observed(0, 0, divergence, m, bound.delta, bound.constant)
+    return min(mpf(1), s.upper(mean / m, 1, parts) / (1 - epsilon))
 
 
 def best_from_losses(bound, losses, weights, prior, evidence):
@@ -492,6 +540,8 @@ class Reference:
     # What statistics must offer, and whether unlabelled examples are of use.
     needs: frozenset = frozenset({"moments"})
     uses_unlabelled: bool = False
+    # The constant that it takes if it is told none.
+    smallest: str = "exact"
     # Whether it speaks of any weights, or only of votes that were fixed in advance.
     any_weights: bool = True
     # Whether solvers go down its gradient.
@@ -523,6 +573,7 @@ REFERENCES = {
         limits_disagreement=True,
     ),
     "seeger": Reference(
+        smallest="one-sided",
         value=lambda s: c_bound(*kl_split(s)),
         oracle=c_of,
         region=in_split(kl_split),
@@ -541,6 +592,7 @@ REFERENCES = {
         limits_disagreement=True,
     ),
     "gibbs": Reference(
+        smallest="one-sided",
         value=lambda s: 2 * largest_gibbs_risk(s),
         oracle=twice_r,
         region=gibbs_region,
@@ -548,6 +600,7 @@ REFERENCES = {
         one_moment=OneMoment("gibbs_risk", copies=1, scale=2),
     ),
     "tandem": Reference(
+        smallest="one-sided",
         value=lambda s: 4 * largest_joint_error(s),
         oracle=four_e,
         region=tandem_region,
@@ -555,6 +608,7 @@ REFERENCES = {
         one_moment=OneMoment("joint_error", copies=2, scale=4),
     ),
     "dis": Reference(
+        smallest="one-sided",
         value=lambda s: 4 * kl_split(s)[0] - 2 * kl_split(s)[1],
         oracle=four_e,
         region=in_split(kl_split),
@@ -563,6 +617,7 @@ REFERENCES = {
         limits_disagreement=True,
     ),
     "cantelli": Reference(
+        smallest="one-sided",
         value=lambda s: smallest_over_mu(*largest_e_and_both_r(s)),
         oracle=c_of,
         region=in_cantelli,
@@ -571,6 +626,7 @@ REFERENCES = {
         covers_more=True,  # it does not use that e ≤ r
     ),
     "splitkl": Reference(
+        smallest="one-sided",
         value=splitkl,
         oracle=c_of,
         region=in_splitkl,
@@ -580,6 +636,7 @@ REFERENCES = {
         limits_disagreement=True,
     ),
     "bennett": Reference(
+        smallest="one-sided",
         value=bennett,
         oracle=best_of_bennett_grid,
         region=bennett_region,
@@ -596,12 +653,14 @@ REFERENCES = {
         adversary=0,
     ),
     "dirichlet": Reference(
+        smallest="one-sided",
         from_losses=dirichlet_from_losses,
         needs=frozenset({"rows"}),
         long_run=500,  # a value takes as long as hundreds of others
         adversary=2,
     ),
     "best": Reference(
+        smallest="one-sided",
         from_losses=best_from_losses,
         needs=frozenset({"rows", "fixed votes"}),
         descended=False,

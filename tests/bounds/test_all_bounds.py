@@ -1,4 +1,4 @@
-"""What must hold for every bound of the registry, with either constant.
+"""What must hold for every bound of the registry, with any constant.
 
 The kits are classes of tests that take the name of a bound, and ask tests/reference.py for what is
 known about it: test_register.py runs them on a bound that is not the library's.
@@ -23,7 +23,8 @@ from certivote import VoteStatistics
 from certivote.bounds import Bound, MomentBound, get_bound, list_bounds, list_moment_bounds
 from reference import DESCENDED, MOMENT_BOUNDS, REFERENCES
 
-CONSTANTS = ("maurer", "exact")
+# None is the smallest valid one, which is another for some.
+CONSTANTS = ("maurer", "exact", None)
 SIZES = (20, 60, 200, 1_000, 10_000, 100_000)
 SEEDS = range(6)
 
@@ -152,6 +153,7 @@ class BoundKit:
             exact_value = get_bound(name, constant="exact").value(*arguments)
             published = get_bound(name, constant="maurer").value(*arguments)
             assert exact_value <= published
+            assert get_bound(name).value(*arguments) <= exact_value
             smaller += exact_value < published
         assert smaller > 0 or REFERENCES[name].flat
 
@@ -301,12 +303,12 @@ class BoundKit:
             bound.value(statistics_of(_BASE), [1, 0, 0])
 
     def test_no_constant_is_the_smallest_valid_one(self, name):
-        bound, exact_bound = get_bound(name), get_bound(name, constant="exact")
+        bound, same = get_bound(name), get_bound(name, constant=REFERENCES[name].smallest)
         assert bound.constant is None
         for seed in SEEDS[:3]:
             arguments = instance(seed, 1_000)
-            assert bound.value(*arguments) == exact_bound.value(*arguments)
-        assert bound.settled(bound.needs).get_params() == exact_bound.get_params()
+            assert bound.value(*arguments) == same.value(*arguments)
+        assert bound.settled(bound.needs).get_params() == same.get_params()
         assert bound.constant is None
 
     def test_statistics_that_lack_something_are_refused_by_naming_it(self, name):
@@ -591,6 +593,20 @@ def test_the_entry_is_whole_and_says_what_the_bound_says(name):
     assert bound.needs == entry.needs
     assert bound.uses_unlabelled == entry.uses_unlabelled
     assert ({member.name for member in bound.members()} == {name}) == entry.descended
+
+
+@pytest.mark.parametrize("name", ["mcallester", "lacasse"])
+def test_a_bound_without_a_one_sided_form_refuses_it_by_its_name(name):
+    with pytest.raises(ValueError, match=f"constant .*'exact' for the bound '{name}', got 'one-"):
+        get_bound(name, constant="one-sided")
+
+
+def test_the_members_of_best_take_the_constant_that_they_have():
+    shares = (("gibbs", 0.5), ("lacasse", 0.5))
+    for constant in ("one-sided", None):
+        members = get_bound("best", constant=constant, shares=shares).members()
+        settled = [member.settled(member.needs).constant for member in members]
+        assert settled == ["one-sided", "exact"]
 
 
 def test_lacasse_needs_joint_counts():

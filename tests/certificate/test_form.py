@@ -119,7 +119,7 @@ def test_certificates_differ_in_whatever_is_written(made):
     certificate = made["unlabelled"]
     other = {
         "risk_bound": 1.0,
-        "bound": "mcallester",
+        "bound": "dis",
         "bound_parameters": {**certificate.bound_parameters, "constant": "maurer"},
         "kl": certificate.kl + 1.0,
         "weights": certificate.weights[::-1],

@@ -10,8 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from .._utils.parameters import Parametrised
-from .._utils.validation import check_choice, check_delta, check_distribution, check_prior
-from ..divergences import xi
+from .._utils.validation import check_delta, check_distribution, check_prior
+from ..divergences import (
+    Inverse,
+    kl_inverse_upper_with_derivatives,
+    one_sided_radius,
+    one_sided_upper,
+    xi,
+)
 from ..labels import check_votes
 from ..statistics import Statistics, VoteStatistics
 from .evaluation import through_softmax
@@ -272,11 +278,14 @@ class ConstantBound(Bound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"exact", "maurer"}, default=None
-        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact"). If None, the
-        smallest that is valid, which is "exact".
+    constant : {"one-sided", "exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), the smaller ξ(m) ("exact"), or, for upper
+        limits of bounds that have such, c₊(m, ·) ("one-sided"), which pays for deviations in one
+        direction only. If None, the last of these that the bound has: the smallest.
     """
 
+    # The constants that it has. Those with an upper limit that is used by itself add "one-sided".
+    constants: ClassVar[tuple[str, ...]] = ("maurer", "exact")
     settings: ClassVar[Mapping[str, Setting]] = {"delta": DELTA, "constant": CONSTANT}
 
     def __init__(self, delta: float = 0.05, constant: str | None = None) -> None:
@@ -286,12 +295,24 @@ class ConstantBound(Bound):
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
         super().check_parameters()
-        if self.constant is not None:
-            check_choice("constant", self.constant, ("maurer", "exact"))
+        if self.constant is not None and self.constant not in self.constants:
+            raise ValueError(
+                f"constant must be one of {', '.join(map(repr, self.constants))} for the bound "
+                f"{self.name!r}, got {self.constant!r}."
+            )
 
     def settled(self, offers: Iterable[str]) -> "Bound":
         """Return this bound with the constant that it takes, by its name."""
-        return self if self.constant is not None else self.copied(constant="exact")
+        return self if self.constant is not None else self.copied(constant=self.constants[-1])
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether upper limits pay for deviations in one direction only."""
+        return (self.constant or self.constants[-1]) == "one-sided"
+
+    def cost(self, copies: int, kl: float, share: float = 1.0) -> float:
+        """Return ``copies·KL + ln(1/(share·δ))``: what a statement pays besides its constant."""
+        return copies * kl - math.log(share) - math.log(self.delta)
 
     def radius(
         self, copies: int, kl: float, m: int, share: float = 1.0, outcomes: int = 2
@@ -299,11 +320,29 @@ class ConstantBound(Bound):
         """Return ``[copies·KL + ln(c(m)/(share·δ))]/m``: how far one statement lets the truth be.
 
         Two outcomes have the constant c₂, three ``c₃ = c₂ + m``. One copy of the weights is behind
-        the error of a voter, two behind that of a pair.
+        the error of a voter, two behind that of a pair. It holds in both directions.
         """
         published = 2.0 * math.sqrt(m)
         # ξ is rounded up, and at m = 1 it is 2√m.
         constant = published if self.constant == "maurer" else min(xi(m), published)
         if outcomes == 3:
             constant += m
-        return (copies * kl + math.log(constant) - math.log(share) - math.log(self.delta)) / m
+        return (self.cost(copies, kl, share) + math.log(constant)) / m
+
+    def radius_at(
+        self, truth: float, copies: int, kl: float, m: int, share: float = 1.0
+    ) -> tuple[float, float]:
+        """Return the divergence from which on `upper` excludes a truth, and its slope in that."""
+        if self.is_one_sided:
+            return one_sided_radius(truth, self.cost(copies, kl, share), m)
+        return self.radius(copies, kl, m, share), 0.0
+
+    def upper(self, a: float, copies: int, kl: float, m: int, share: float = 1.0) -> Inverse:
+        """Return an upper limit of the mean behind a frequency, by one statement.
+
+        Its derivatives are those in the frequency and in the statement's radius. The mean must be
+        that of a loss of 0 or 1, of whatever is drawn by the weights.
+        """
+        if self.is_one_sided:
+            return one_sided_upper(a, self.cost(copies, kl, share), m)
+        return kl_inverse_upper_with_derivatives(a, self.radius(copies, kl, m, share))

@@ -47,8 +47,9 @@ class BestBound(ConstantBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"exact", "maurer"}, default=None
-        The constant of the members that have one: the smallest valid one if None.
+    constant : {"one-sided", "exact", "maurer"}, default=None
+        The constant of the members that have one: the smallest valid one if None. Where a member
+        has no one-sided form its constant is "exact".
     shares : sequence of (str, float), default=None
         The names of the members, and their shares of δ, which sum to at most 1. If None, for
 
@@ -74,6 +75,7 @@ class BestBound(ConstantBound):
     name = "best"
     formula = "min_i A_i(δ·s_i)"
     reference = "a union bound"
+    constants = ("maurer", "exact", "one-sided")
     settings: ClassVar[Mapping[str, Setting]] = {
         "delta": DELTA,
         "constant": CONSTANT,
@@ -126,13 +128,19 @@ class BestBound(ConstantBound):
         if self._built is None or self._built[0] != key:
             self._check_shares(pairs)
             members = {
-                name: bound_with(
-                    name, delta=float(self.delta) * float(share), constant=self.constant
-                )
-                for name, share in pairs
+                name: self._member(name, float(self.delta) * float(share)) for name, share in pairs
             }
             self._built = (key, members)
         return self._built[1]
+
+    def _member(self, name: str, delta: float) -> Bound:
+        """Return a member with the constant of this bound, or the smallest that it has itself."""
+        member = bound_with(name, delta=delta)
+        if self.constant is None or not isinstance(member, ConstantBound):
+            return member
+        return member.copied(
+            constant=self.constant if self.constant in member.constants else "exact"
+        )
 
     def _check_shares(self, pairs: tuple[tuple[Any, Any], ...]) -> None:
         names = [name for name, _ in pairs]

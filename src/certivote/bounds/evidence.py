@@ -40,7 +40,10 @@ class Figure(NamedTuple):
 
 
 DELTA = Setting("δ", "the probability that the claim fails, over the draw of the sample")
-CONSTANT = Setting("Constant c₂(m)", "“maurer” is 2√m, “exact” is the smaller ξ(m)")
+CONSTANT = Setting(
+    "Constant c₂(m)",
+    "“maurer” is 2√m, “exact” the smaller ξ(m), “one-sided” c₊(m, ·), for upper limits alone",
+)
 
 MOMENTS: dict[str, Figure] = {
     "gibbs_risk": Figure(
