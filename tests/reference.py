@@ -156,16 +156,22 @@ def _primal_start(e, d, kappa):
 
 
 def supremum(e, d, kappa):
-    """sup of C over kl₃(e, d‖E, D) ≤ kappa, D < ½: Newton on the two equations of the maximum.
+    """sup of C over kl₃(e, d‖E, D) ≤ kappa, D < ½."""
+    return worst_of_ball(e, d, kappa)[0]
 
-    A root counts only with ∂_E kl₃ > 0, 2E + D < 1 and D < ½, which is sufficient.
+
+def worst_of_ball(e, d, kappa):
+    """That supremum, and the E that reaches it: Newton on the two equations of the maximum.
+
+    A root counts only with ∂_E kl₃ > 0, 2E + D < 1 and D < ½, which is sufficient. Where C is 1,
+    the E of the point nearest to the centre.
     """
     e, d, kappa = mpf(e), mpf(d), mpf(kappa)
     if kappa >= radius_of_plateau(e, d):
-        return mpf(1)
+        return mpf(1), (1 - d) / 2
     if d < _NEGLIGIBLE:
         worst = kl_upper(e, kappa)
-        return 4 * worst * (1 - worst)
+        return 4 * worst * (1 - worst), worst
     rest = 1 - e - d
     start_e, start_d, start_value = _primal_start(float(e), float(d), float(kappa))
     E, D = mpf(float(start_e)), mpf(float(start_d))
@@ -198,7 +204,58 @@ def supremum(e, d, kappa):
     value = c_bound(E + D / 2, D)
     if value < start_value - 1e-6:
         raise AssertionError(f"the reference is below a feasible point at {e}, {d}, {kappa}")
-    return value
+    return value, E
+
+
+def trinomial_kl(a, b):
+    """Σ aᵢ ln(aᵢ/bᵢ) over three outcomes, infinite where b excludes what a allows."""
+    if any(x > 0 and y <= 0 for x, y in zip(a, b, strict=True)):
+        return MP.inf
+    return sum(x * log(x / y) for x, y in zip(a, b, strict=True) if x > 0)
+
+
+def supremum_of_cut(e, d, kappa, largest_e):
+    """sup of C over the ball, E ≤ largest_e and D ≤ ½: on the ball, or else on the line at E."""
+    value, worst = worst_of_ball(e, d, kappa)
+    if worst <= largest_e:
+        return value
+    seen, E = (e, d, 1 - e - d), largest_e
+    nearest, ends = (1 - E) * d / (1 - e), []
+    for far in (mpf(0), 1 - E):
+        near = nearest
+        for _ in range(_BISECTIONS):
+            middle = (near + far) / 2
+            inside = trinomial_kl(seen, (E, middle, 1 - E - middle)) <= kappa
+            near, far = (middle, far) if inside else (near, middle)
+        ends.append(near)
+    low, high = ends
+    values = [c_bound(E + D / 2, D) for D in (low, high, 2 * E) if low <= D <= high and 2 * D < 1]
+    if (2 * low <= 1 <= 2 * high and 4 * E >= 1) or not values:
+        return mpf(1)  # at D = ½, or where no vote has such moments
+    return max(values)
+
+
+def supremum_of_sum(e, d, kappa):
+    """sup of e + 3d/2 over the ball, at a point of it: bᵢ ∝ aᵢ/(λ−vᵢ) on its boundary."""
+    seen, v = (mpf(e), mpf(d), 1 - mpf(e) - mpf(d)), (mpf(1), mpf(3) / 2, mpf(0))
+
+    def point(log_gap):
+        scaled = [a / (mpf(3) / 2 - w + exp(log_gap)) for a, w in zip(seen, v, strict=True)]
+        return [x / sum(scaled) for x in scaled]
+
+    if d == 0:
+        left = exp(-kappa + sum(a * log(mpf(3) / 2 - w) for a, w in zip(seen, v, strict=True) if a))
+        both, none = left * seen[0] * 2, left * seen[2] * 2 / 3
+        if both + none <= 1:
+            return both + mpf(3) / 2 * (1 - both - none)
+    low, high = mpf(-2000), mpf(200)
+    for _ in range(220):
+        middle = (low + high) / 2
+        if trinomial_kl(seen, point(middle)) > kappa:
+            low = middle
+        else:
+            high = middle
+    return sum(b * w for b, w in zip(point(high), v, strict=True))
 
 
 def smallest_over_mu(e, low, high):
@@ -406,15 +463,25 @@ def in_split(estimates):
     return region
 
 
-def in_ball(s):
+def in_ball(s, parts=1):
     """Which (e, d) are in the ball of kl₃."""
-    kappa, seen = s.psi(2, outcomes=3), (s.e, s.d, 1 - s.e - s.d)
+    kappa, seen = s.psi(2, parts, outcomes=3), (s.e, s.d, 1 - s.e - s.d)
+    return lambda e, d: trinomial_kl(seen, (mpf(e), mpf(d), 1 - mpf(e) - mpf(d))) <= kappa
 
-    def allowed(e, d):
-        pairs = zip(seen, (mpf(e), mpf(d), 1 - mpf(e) - mpf(d)), strict=True)
-        return sum(a * log(a / b) for a, b in pairs if a > 0) <= kappa
 
-    return allowed
+def in_cut_ball(s):
+    inside, largest_e = in_ball(s, parts=2), s.upper(s.e, 2, parts=2)
+    return lambda e, d: e <= largest_e and 2 * d <= 1 and inside(e, d)
+
+
+def lacasse2(s):
+    kappa = s.psi(2, parts=2, outcomes=3)
+    return supremum_of_cut(s.e, s.d, kappa, s.upper(s.e, 2, parts=2))
+
+
+def sharp(s):
+    kappa = s.psi(2, outcomes=3)
+    return min(supremum(s.e, s.d, kappa), supremum_of_sum(s.e, s.d, kappa))
 
 
 def in_cantelli(s):
@@ -443,6 +510,11 @@ def c_of(r, e):
     spread = np.where(r < 0.5, 1 - 4 * (r - e), 1.0)
     # [()] makes a number of an array without dimensions.
     return np.where(r < 0.5, 1 - (1 - 2 * r) ** 2 / spread, 1.0)[()]
+
+
+def sharp_of(r, e):
+    """The smaller of the C-bound and 3r − 2e."""
+    return np.minimum(c_of(r, e), 3 * r - 2 * e)
 
 
 def best_of_bennett_grid(r, e):
@@ -590,6 +662,23 @@ REFERENCES = {
         needs=_JOINT,
         flat=True,
         limits_disagreement=True,
+    ),
+    "lacasse2": Reference(
+        smallest="one-sided",
+        value=lacasse2,
+        oracle=c_of,
+        region=in_cut_ball,
+        needs=_JOINT,
+        flat=True,
+        limits_disagreement=True,
+    ),
+    "sharp": Reference(
+        value=sharp,
+        oracle=sharp_of,
+        region=in_ball,
+        needs=_JOINT,
+        limits_disagreement=True,
+        covers_more=True,  # the worst points of the two are not the same
     ),
     "gibbs": Reference(
         smallest="one-sided",

@@ -354,7 +354,7 @@ class MomentBoundKit:
 
     def test_objective_is_the_value_below_one_and_continuous(self, name):
         bound = get_bound(name)
-        losses = np.concatenate([losses_of(0, 2_000, 3), ~losses_of(1, 2_000, 1)], axis=1)
+        losses = np.concatenate([losses_of(0, 2_000, 3), np.ones((2_000, 1), bool)], axis=1)
         statistics, prior = VoteStatistics.from_losses(losses), np.full(4, 0.25)
         good, bad = np.array([0.3, 0.4, 0.29, 0.01]), np.array([0.01, 0.01, 0.01, 0.97])
 

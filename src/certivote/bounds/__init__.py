@@ -8,10 +8,11 @@ from .cantelli import CantelliBound, SplitKLBound
 from .dirichlet import DirichletBound
 from .gibbs_tandem import GibbsBound, TandemBound
 from .heldout import HeldoutBound, clopper_pearson
-from .lacasse import LacasseBound
+from .lacasse import Lacasse2Bound, LacasseBound
 from .moment import MomentBound
-from .oracle import c_bound, first_order_bound, second_order_bound
+from .oracle import c_bound, first_order_bound, second_order_bound, sharp_bound
 from .registry import bound_at, get_bound, list_bounds, list_moment_bounds, register
+from .sharp import SharpBound
 from .split import DisBound, McAllesterBound, SeegerBound
 
 __all__ = [
@@ -24,10 +25,12 @@ __all__ = [
     "DisBound",
     "GibbsBound",
     "HeldoutBound",
+    "Lacasse2Bound",
     "LacasseBound",
     "McAllesterBound",
     "MomentBound",
     "SeegerBound",
+    "SharpBound",
     "SplitKLBound",
     "TandemBound",
     "bound_at",
@@ -39,6 +42,7 @@ __all__ = [
     "list_moment_bounds",
     "register",
     "second_order_bound",
+    "sharp_bound",
 ]
 
 # A new bound: one class in a file of this folder, and one line here.
@@ -46,6 +50,8 @@ for _bound in (
     McAllesterBound,
     SeegerBound,
     LacasseBound,
+    Lacasse2Bound,
+    SharpBound,
     GibbsBound,
     TandemBound,
     DisBound,
