@@ -533,11 +533,25 @@ def heldout_from_losses(bound, losses, weights, prior, evidence):
         MP.fsum(w for w, errs in zip(normalised(weights), row, strict=True) if errs)
         for row in losses
     ]
-    m, k = len(losses), sum(w >= mpf(1) / 2 - mpf(10) ** -12 for w in erring)
+    k = sum(w >= mpf(1) / 2 - mpf(10) ** -12 for w in erring)
+    return binomial_limit(k, len(losses), bound.delta)
+
+
+def occam_from_losses(bound, losses, weights, prior, evidence):
+    """That of the one voter with weight, at its prior's part of δ; 1 for several voters."""
+    voter = int(np.argmax(weights))
+    if np.count_nonzero(weights) > 1:
+        return mpf(1)
+    k = int(np.sum(losses[:, voter]))
+    return binomial_limit(k, len(losses), mpf(bound.delta) * normalised(prior)[voter])
+
+
+def binomial_limit(k, m, delta):
+    """The rate at which at most k errors in m trials have probability δ."""
     low, high = mpf(k) / m, mpf(1)
     for _ in range(_BISECTIONS if k < m else 0):
         middle = (low + high) / 2
-        low, high = (low, middle) if binomial_tail(k, m, middle) <= bound.delta else (middle, high)
+        low, high = (low, middle) if binomial_tail(k, m, middle) <= delta else (middle, high)
     return high
 
 
@@ -563,7 +577,7 @@ def dirichlet_from_losses(bound, losses, weights, prior, evidence):
 def best_from_losses(bound, losses, weights, prior, evidence):
     """That of the winner at its share of δ."""
     winner = evidence["winner"]
-    shares = dict(bound.shares or (("heldout", 0.9), ("dirichlet", 0.1)))
+    shares = dict(bound.shares or (("heldout", 0.9), ("occam", 0.05), ("dirichlet", 0.05)))
     member = get_bound(winner, delta=bound.delta * shares[winner])
     if "constant" in member.get_params():
         member.set_params(constant=bound.constant)
@@ -616,6 +630,8 @@ class Reference:
     smallest: str = "exact"
     # Whether it speaks of any weights, or only of votes that were fixed in advance.
     any_weights: bool = True
+    # Whether it speaks of single voters only.
+    single_voters: bool = False
     # Whether solvers go down its gradient.
     descended: bool = True
     # Whether it is flat at 1 where it says nothing, and has something else to descend there.
@@ -741,6 +757,13 @@ REFERENCES = {
         descended=False,
         adversary=0,
     ),
+    "occam": Reference(
+        from_losses=occam_from_losses,
+        needs=frozenset({"voter errors"}),
+        single_voters=True,
+        descended=False,
+        adversary=0,
+    ),
     "dirichlet": Reference(
         smallest="one-sided",
         from_losses=dirichlet_from_losses,
@@ -751,7 +774,7 @@ REFERENCES = {
     "best": Reference(
         smallest="one-sided",
         from_losses=best_from_losses,
-        needs=frozenset({"rows", "fixed votes"}),
+        needs=frozenset({"rows", "fixed votes", "voter errors"}),
         descended=False,
         long_run=1_000,
         adversary=0,

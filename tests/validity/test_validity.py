@@ -15,7 +15,7 @@ import pytest
 from scipy.stats import binom
 
 from certivote import UnlabelledStatistics, VoteStatistics, certify, minimize
-from certivote.bounds import DirichletBound, get_bound
+from certivote.bounds import DirichletBound, clopper_pearson, get_bound
 from certivote.bounds.dirichlet import bound as dirichlet
 from certivote.divergences import kl_divergence, kl_inverse_upper
 from certivote.solvers import LBFGS
@@ -176,6 +176,22 @@ def test_one_sided_limits_of_one_voter_fail_as_rarely_as_they_say(name, m):
     # The same check catches a limit that has no constant and spends more than it says.
     free = np.array([kl_inverse_upper(i / m, -math.log(0.3) / m) for i in k])
     assert max(binom.pmf(k[free < p], m, p).sum() for p in np.geomspace(0.005, 0.5, 25)) > 0.05
+
+
+@pytest.mark.parametrize(("m", "n"), [(5, 2), (50, 10), (700, 3), (5_000, 40)])
+def test_the_luckiest_of_many_voters_is_certified_rightly(m, n):
+    """n independent voters of rates in [0.005, 0.5]: one is chosen, at the default settings."""
+    rng = np.random.default_rng([m, n])
+    failures = broken = 0
+    for _ in range(150):
+        for rates in (np.geomspace(0.005, 0.5, n), np.full(n, 0.1)):
+            statistics = VoteStatistics.from_losses(rng.random((m, n)) < rates)
+            result = minimize(get_bound("occam"), statistics)
+            failures += result.value < rates[int(np.argmax(result.weights))]
+        broken += clopper_pearson(int(statistics.errors.min()), m) < 0.1
+    assert holds(failures, 300, 0.05)
+    if n >= 10:
+        assert not holds(broken, 150, 0.05)  # it forgets how many there were to choose from
 
 
 # --- two voters that disagree: the statement on d ---

@@ -10,6 +10,7 @@ from .gibbs_tandem import GibbsBound, TandemBound
 from .heldout import HeldoutBound, clopper_pearson
 from .lacasse import Lacasse2Bound, LacasseBound
 from .moment import MomentBound
+from .occam import OccamBound
 from .oracle import c_bound, first_order_bound, second_order_bound, sharp_bound
 from .registry import bound_at, get_bound, list_bounds, list_moment_bounds, register
 from .sharp import SharpBound
@@ -29,6 +30,7 @@ __all__ = [
     "LacasseBound",
     "McAllesterBound",
     "MomentBound",
+    "OccamBound",
     "SeegerBound",
     "SharpBound",
     "SplitKLBound",
@@ -59,6 +61,7 @@ for _bound in (
     SplitKLBound,
     BennettBound,
     HeldoutBound,
+    OccamBound,
     DirichletBound,
     BestBound,
 ):

@@ -247,8 +247,12 @@ class Bound(Parametrised, ABC):
         return (self,)
 
     def fixed_weights(self, p: _Array) -> list[_Array]:
-        """Return weights that are known in advance, which a minimisation compares with its own."""
+        """Return weights that are known in advance, and whose errors are to be counted."""
         return []
+
+    def candidates(self, statistics: Statistics, p: _Array) -> list[_Array]:
+        """Return weights that need no descent, which a minimisation compares with its own."""
+        return self.fixed_weights(p)
 
     def least(self, statistics: Statistics, p: _Array) -> float:
         """Return a number that the value is not below at any weights: what is not worth a try."""

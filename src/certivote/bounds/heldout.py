@@ -16,7 +16,7 @@ from .base import Bound
 from .evaluation import round_up
 from .evidence import DELTA, Figure, Setting
 
-__all__ = ["HeldoutBound", "clopper_pearson", "improbable"]
+__all__ = ["HeldoutBound", "check_errors", "clopper_pearson", "improbable"]
 
 # The relative error of a computed tail is far smaller, but grows with m; below the other number it
 # is coarse.
@@ -54,7 +54,7 @@ def clopper_pearson(errors: int, n_samples: int, delta: float = 0.05) -> float:
     '0.1023'
     """
     check_delta(delta)
-    m, k = check_count("n_samples", n_samples), _check_errors(errors, n_samples)
+    m, k = check_count("n_samples", n_samples), check_errors(errors, n_samples)
     if k == m:
         return 1.0
     # Chernoff's limit is above the one sought, which the tail itself brackets from there: the
@@ -84,7 +84,8 @@ def improbable(
     return np.asarray(betaincc(k + 1.0, m - k, x) <= small)
 
 
-def _check_errors(errors: object, n_samples: int) -> int:
+def check_errors(errors: object, n_samples: int) -> int:
+    """Return a number of errors, if it can be one of so many examples."""
     if isinstance(errors, bool) or not isinstance(errors, int | np.integer):
         raise ValueError(f"errors must be a whole number, got {errors!r}.")
     if not 0 <= errors <= n_samples:
@@ -215,4 +216,4 @@ class HeldoutBound(Bound):
         q, p = check_distribution("weights", weights, n), check_distribution("prior", prior, n)
         self.check_weights(q, p)
         m = check_count("vote_size", evidence["vote_size"])
-        return self._limit(_check_errors(evidence["vote_errors"], m), m, p)
+        return self._limit(check_errors(evidence["vote_errors"], m), m, p)
