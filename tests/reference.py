@@ -326,7 +326,9 @@ def dirichlet_kl(weights, concentration, prior, prior_concentration):
 
 
 def constant_of(m, constant):
-    """c₂(m) in both directions: the published 2√m, or ξ(m) if it is another one or None."""
+    """c₂(m) in both directions: 2√m, that of all sizes, or ξ(m) if it is another one or None."""
+    if constant == "anytime":
+        return sqrt(MP.pi) * MP.gammaprod([m + 1], [m + mpf(1) / 2])
     return 2 * sqrt(m) if constant == "maurer" else xi(m)
 
 
@@ -349,11 +351,13 @@ class Observed(NamedTuple):
         """[copies·KL + ln(c(m)/δ')]/m, where δ' is one of so many equal parts of δ."""
         m = m or self.m
         c = constant_of(m, self.constant) + (m if outcomes == 3 else 0)
+        if outcomes == 3 and self.constant == "anytime":
+            c = 2 * mpf(m) + 1
         return (copies * self.kl + log(parts * c / self.delta)) / m
 
     def upper(self, a, copies, parts=1):
         """The largest mean behind a frequency: one-sided, unless the constant is two-sided."""
-        if self.constant in ("maurer", "exact"):
+        if self.constant in ("anytime", "maurer", "exact"):
             return kl_upper(a, self.psi(copies, parts))
         return one_sided_upper(a, copies * self.kl + log(parts / self.delta), self.m)
 

@@ -10,6 +10,7 @@ from scipy.special import betainc, gammaln, rel_entr, xlog1py, xlogy
 
 import reference
 from certivote.divergences import (
+    anytime_constant,
     binary_kl,
     kl_divergence,
     kl_inverse_lower,
@@ -531,3 +532,30 @@ def test_the_one_sided_radius_is_the_divergence_at_the_limit():
         assert radius == pytest.approx(binary_kl(a, limit), rel=1e-9)
         there = one_sided_radius(limit + 1e-7, cost, m)[0] - one_sided_radius(limit, cost, m)[0]
         assert slope == pytest.approx(there / 1e-7, rel=1e-4, abs=1e-9)
+
+
+# --- what holds at all sizes at once ---
+
+
+@pytest.mark.parametrize("m", [1, 2, 7, 100, 1_000, 1_001, 12_345, 10**7, 10**12])
+def test_the_constant_for_all_sizes_against_sixty_digits(m):
+    exact = mpmath.sqrt(mpmath.pi) * mpmath.gammaprod([m + 1], [m + mpmath.mpf(1) / 2])
+    assert exact <= anytime_constant(m) <= exact * (1 + 1e-9)
+    assert anytime_constant(m) <= 2 * math.sqrt(m) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 40])
+def test_no_mixture_is_below_the_largest_likelihood_by_more(m):
+    """Beta(½, ½) and Dir(½, ½, ½) mixtures against the largest likelihood, at all counts."""
+
+    def ratio(counts):
+        n = len(counts)
+        logs = gammaln(m + n / 2) - gammaln(n / 2)
+        for x in counts:
+            logs += xlogy(x, x / m) - gammaln(x + 0.5) + gammaln(0.5)
+        return math.exp(logs)
+
+    two = max(ratio((k, m - k)) for k in range(m + 1))
+    assert two == pytest.approx(anytime_constant(m), rel=1e-9)
+    three = max(ratio((i, j, m - i - j)) for i in range(m + 1) for j in range(m + 1 - i))
+    assert three == pytest.approx(anytime_constant(m, 3), rel=1e-9)

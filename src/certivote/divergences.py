@@ -16,6 +16,7 @@ from ._utils.validation import check_count, check_distribution, check_positive
 
 __all__ = [
     "Inverse",
+    "anytime_constant",
     "binary_kl",
     "binet",
     "dirichlet_kl",
@@ -346,6 +347,35 @@ def _log_of_ratio(ratio: NDArray[np.float64], excess: NDArray[np.float64]) -> ND
     """Return ``ln(ratio)``, accurate near 1, where ``excess = ratio − 1`` says more."""
     near = np.abs(excess) < 0.5
     return np.where(near, np.log1p(np.where(near, excess, 0.0)), np.log(ratio))
+
+
+@lru_cache(maxsize=256)
+def anytime_constant(m: int, outcomes: int = 2) -> float:
+    """Return what a statement pays that holds for all sample sizes at once, rounded up.
+
+    ``c(m) = √π Γ(m+1)/Γ(m+½) ≤ 2√m`` for two outcomes, and ``2m + 1`` for three. For one fixed
+    voter, the likelihood of its errors mixed over their rate by Beta(½, ½) (Krichevsky and
+    Trofimov), over that at the true rate, is a martingale of mean 1 in m; so is its average over
+    the prior, and by Ville's inequality it is at most 1/δ at all m at once with probability 1 − δ.
+    It is at least ``e^{m·kl}/c(m)``: the logarithm of the largest likelihood over the mixed one is
+    a sum of ``x ln x − ln Γ(x+½)`` over the counts x, which is convex, as ``ψ′(x+½) < 1/x``, and
+    so is largest where all the examples have the same outcome. With Dir(½, ½, ½) the same holds for
+    three outcomes.
+
+    Examples
+    --------
+    >>> from certivote.divergences import anytime_constant
+    >>> round(anytime_constant(1), 9), round(anytime_constant(1000), 6), anytime_constant(1000, 3)
+    (2.0, 56.056919, 2001.0)
+    """
+    m = check_count("m", m)
+    if outcomes == 3:
+        return 2.0 * m + 1.0
+    if m > 1000:
+        # Γ(m+1)/Γ(m+½) is at most √(m + ¼ + 1/(32m)): its square has an enveloping series.
+        return math.sqrt(math.pi * (m + 0.25 + 1.0 / (32.0 * m))) * (1.0 + 16 * _EPS)
+    k = np.arange(1, m + 1)
+    return float(np.prod(k / (k - 0.5))) * (1.0 + 4 * m * _EPS)
 
 
 @lru_cache(maxsize=256)

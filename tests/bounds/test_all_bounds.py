@@ -596,6 +596,28 @@ def test_the_entry_is_whole_and_says_what_the_bound_says(name):
     assert ({member.name for member in bound.members()} == {name}) == entry.descended
 
 
+@pytest.mark.parametrize("name", [*MOMENT_BOUNDS, "dirichlet"])
+def test_what_holds_for_all_sizes(name, exact):
+    bound = get_bound(name)
+    if name == "bennett":
+        assert bound.for_all_sizes() is None
+        with pytest.raises(ValueError, match=r"constant .* for the bound 'bennett', got 'anytime'"):
+            get_bound(name, constant="anytime")
+        return
+    always = bound.for_all_sizes()
+    assert (always.constant, always.is_anytime, bound.is_anytime) == ("anytime", True, False)
+    assert get_bound(name, constant="maurer").for_all_sizes() is None  # it was told another one
+    for m in (20, 200, 1_000, 10_000):
+        arguments = instance(0, m)
+        value = always.value(*arguments)
+        assert value >= get_bound(name, constant="exact").value(*arguments)
+        if name not in ("lacasse", "lacasse2", "sharp"):  # there c₃ is larger
+            assert value <= get_bound(name, constant="maurer").value(*arguments)
+        if isinstance(bound, MomentBound):
+            reference = exact.value(always, *arguments)
+            assert reference <= value <= reference + 1e-11 * max(1, reference)
+
+
 @pytest.mark.parametrize("name", ["mcallester", "lacasse"])
 def test_a_bound_without_a_one_sided_form_refuses_it_by_its_name(name):
     with pytest.raises(ValueError, match=f"constant .*'exact' for the bound '{name}', got 'one-"):

@@ -12,12 +12,13 @@ from functools import cache, cached_property
 
 import numpy as np
 import pytest
+from scipy.special import rel_entr
 from scipy.stats import binom
 
 from certivote import UnlabelledStatistics, VoteStatistics, certify, minimize
 from certivote.bounds import DirichletBound, clopper_pearson, get_bound
 from certivote.bounds.dirichlet import bound as dirichlet
-from certivote.divergences import kl_divergence, kl_inverse_upper
+from certivote.divergences import anytime_constant, binary_kl, kl_divergence, kl_inverse_upper
 from certivote.solvers import LBFGS
 from reference import MOMENT_BOUNDS, REFERENCES
 
@@ -192,6 +193,33 @@ def test_the_luckiest_of_many_voters_is_certified_rightly(m, n):
     assert holds(failures, 300, 0.05)
     if n >= 10:
         assert not holds(broken, 150, 0.05)  # it forgets how many there were to choose from
+
+
+# --- one voter on a growing sample, looked at after every example ---
+
+
+def refuted_at_some_size(rng, p, log_constants, delta, draws=400):
+    """How many sequences have a size at which kl(k/m‖p) is beyond ln(c(m)/δ)/m."""
+    m = np.arange(1, len(log_constants) + 1)
+    failures = 0
+    for _ in range(draws):
+        k = np.cumsum(rng.random(len(m)) < p)
+        divergence = rel_entr(k / m, p) + rel_entr(1 - k / m, 1 - p)
+        failures += bool(np.any(m * divergence > log_constants - math.log(delta)))
+    return failures
+
+
+@pytest.mark.parametrize("p", [0.01, 0.1, 0.5])
+def test_limits_for_all_sizes_hold_at_every_one_of_them(p):
+    sizes, bound = range(1, 5_001), get_bound("gibbs", constant="anytime", delta=0.1)
+    logs = np.log([anytime_constant(m) for m in sizes])
+    for m in (1, 10, 5_000):  # what is simulated is the bound's own statement
+        value = bound.from_moments(0.1, 0.05, 0.0, m)
+        assert m * binary_kl(0.1, value / 2) == pytest.approx(logs[m - 1] - math.log(0.1), rel=1e-6)
+    assert holds(refuted_at_some_size(np.random.default_rng(0), p, logs, 0.1), 400, 0.1)
+    # Without a constant looking again and again is caught.
+    free = refuted_at_some_size(np.random.default_rng(0), p, np.zeros(5_000), 0.1)
+    assert not holds(free, 400, 0.1)
 
 
 # --- two voters that disagree: the statement on d ---

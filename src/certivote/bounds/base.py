@@ -13,6 +13,7 @@ from .._utils.parameters import Parametrised
 from .._utils.validation import check_delta, check_distribution, check_prior
 from ..divergences import (
     Inverse,
+    anytime_constant,
     kl_inverse_upper_with_derivatives,
     one_sided_radius,
     one_sided_upper,
@@ -73,6 +74,18 @@ class Bound(Parametrised, ABC):
         What None stands for in a parameter is decided here, before any count is seen.
         """
         return self
+
+    @property
+    def is_anytime(self) -> bool:
+        """Whether the values at all sizes of a growing sample hold at once."""
+        return False
+
+    def for_all_sizes(self) -> "Bound | None":
+        """Return a form of this bound that holds at all sizes of a growing sample at once, if any.
+
+        Its settings are as they are here, but for what makes it so.
+        """
+        return None
 
     # --- what is said of it ----------------------------------------------------------------------
 
@@ -282,14 +295,16 @@ class ConstantBound(Bound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"one-sided", "exact", "maurer"}, default=None
+    constant : {"one-sided", "exact", "maurer", "anytime"}, default=None
         The constant c₂: the published 2√m ("maurer"), the smaller ξ(m) ("exact"), or, for upper
         limits of bounds that have such, c₊(m, ·) ("one-sided"), which pays for deviations in one
-        direction only. If None, the last of these that the bound has: the smallest.
+        direction only. If None, the smallest of these that the bound has. With "anytime" it is
+        `anytime_constant`, and the values at all sizes of a growing sample hold at once.
     """
 
-    # The constants that it has. Those with an upper limit that is used by itself add "one-sided".
-    constants: ClassVar[tuple[str, ...]] = ("maurer", "exact")
+    # The constants that it has, the smallest last. Those with an upper limit that is used by itself
+    # have "one-sided" too.
+    constants: ClassVar[tuple[str, ...]] = ("anytime", "maurer", "exact")
     settings: ClassVar[Mapping[str, Setting]] = {"delta": DELTA, "constant": CONSTANT}
 
     def __init__(self, delta: float = 0.05, constant: str | None = None) -> None:
@@ -310,6 +325,17 @@ class ConstantBound(Bound):
         return self if self.constant is not None else self.copied(constant=self.constants[-1])
 
     @property
+    def is_anytime(self) -> bool:
+        """Whether the values at all sizes of a growing sample hold at once."""
+        return self.constant == "anytime"
+
+    def for_all_sizes(self) -> "Bound | None":
+        """Return this bound with the constant for all sizes, if it has one and is told no other."""
+        if "anytime" not in self.constants or self.constant not in (None, "anytime"):
+            return None
+        return self.copied(constant="anytime")
+
+    @property
     def is_one_sided(self) -> bool:
         """Whether upper limits pay for deviations in one direction only."""
         return (self.constant or self.constants[-1]) == "one-sided"
@@ -323,14 +349,17 @@ class ConstantBound(Bound):
     ) -> float:
         """Return ``[copies·KL + ln(c(m)/(share·δ))]/m``: how far one statement lets the truth be.
 
-        Two outcomes have the constant c₂, three ``c₃ = c₂ + m``. One copy of the weights is behind
-        the error of a voter, two behind that of a pair. It holds in both directions.
+        Two outcomes have the constant c₂, three ``c₃ = c₂ + m``, or 2m + 1 for all sizes at once.
+        One copy of the weights is behind the error of a voter, two behind that of a pair. It holds
+        in both directions.
         """
         published = 2.0 * math.sqrt(m)
         # ξ is rounded up, and at m = 1 it is 2√m.
-        constant = published if self.constant == "maurer" else min(xi(m), published)
-        if outcomes == 3:
-            constant += m
+        if self.constant == "anytime":
+            constant = anytime_constant(m, outcomes)
+        else:
+            constant = published if self.constant == "maurer" else min(xi(m), published)
+            constant += m if outcomes == 3 else 0.0
         return (self.cost(copies, kl, share) + math.log(constant)) / m
 
     def radius_at(

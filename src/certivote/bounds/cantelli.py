@@ -35,7 +35,7 @@ class FreeMuBound(MomentBound):
     """
 
     oracle_name = "C-bound"
-    constants = ("maurer", "exact", "one-sided")
+    constants = ("anytime", "maurer", "exact", "one-sided")
 
     @abstractmethod
     def _estimates(self, moments: Moments, kl: float) -> _Estimates:

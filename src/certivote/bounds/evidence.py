@@ -42,7 +42,8 @@ class Figure(NamedTuple):
 DELTA = Setting("δ", "the probability that the claim fails, over the draw of the sample")
 CONSTANT = Setting(
     "Constant c₂(m)",
-    "“maurer” is 2√m, “exact” the smaller ξ(m), “one-sided” c₊(m, ·), for upper limits alone",
+    "“maurer” is 2√m, “exact” the smaller ξ(m), “one-sided” c₊(m, ·), for upper limits alone; "
+    "“anytime” holds for all m at once",
 )
 
 MOMENTS: dict[str, Figure] = {

@@ -15,7 +15,7 @@ __all__ = ["GibbsBound", "OneMomentBound", "TandemBound"]
 class OneMomentBound(MomentBound):
     """``scale · kl⁺(a | [copies·KL + ln(c₂(m)/δ)]/m)`` for one empirical moment ``a``."""
 
-    constants = ("maurer", "exact", "one-sided")
+    constants = ("anytime", "maurer", "exact", "one-sided")
     moment: ClassVar[Literal["gibbs_risk", "joint_error"]]
     scale: ClassVar[float]
     copies: ClassVar[int]

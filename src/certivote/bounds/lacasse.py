@@ -173,7 +173,7 @@ class Lacasse2Bound(BallBound):
     reference = (
         "Germain, Lacasse, Laviolette, Marchand & Roy, JMLR 2015, PAC-Bound 2′, arXiv:1503.08329"
     )
-    constants = ("maurer", "exact", "one-sided")
+    constants = ("anytime", "maurer", "exact", "one-sided")
     oracle_name = "C-bound"
     ball_share = 0.5
 

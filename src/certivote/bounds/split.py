@@ -36,7 +36,7 @@ class SplitBound(MomentBound):
 
     uses_unlabelled = True
 
-    constants: ClassVar[tuple[str, ...]] = ("maurer", "exact", "one-sided")
+    constants: ClassVar[tuple[str, ...]] = ("anytime", "maurer", "exact", "one-sided")
 
     def largest_gibbs_risk(self, a: float, kl: float, m: int) -> Inverse:
         """Return an upper bound of r, and its derivatives in r_S and ψ_r."""
@@ -129,7 +129,7 @@ class McAllesterBound(SplitCBound):
 
     name = "mcallester"
     formula = "C(r_S + √(ψ_r/2), d_S − √(ψ₂/2))"
-    constants = ("maurer", "exact")
+    constants = ("anytime", "maurer", "exact")
     reference = "Viallard et al., ECML PKDD 2021, Algorithm 1, doi:10.1007/978-3-030-86520-7_11"
 
     def largest_gibbs_risk(self, a: float, kl: float, m: int) -> Inverse:

@@ -66,7 +66,7 @@ def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     except ValueError as error:
         raise CertificateFormatError(str(error)) from error
     provenance = check_provenance(provenance)
-    check_looks(provenance, float(bound.delta))
+    check_looks(provenance, bound)
     _check_origin_of_prior(provenance, weights, prior)
     _check_sizes(n_samples, evidence, provenance, bound)
     votes = fields["votes_sha256"]

@@ -85,8 +85,10 @@ class MajorityVoteClassifier(CertifiedVote):
         Show progress bars if positive; prettier ones if `rich` is installed.
     anytime : bool, default=False
         Whether the certificates of `fit` and of every `partial_fit` after it shall hold all at
-        once, however many there are and whenever one stops: the k-th is given at ``δ/(k(k+1))``.
-        Otherwise each holds by itself, for the sample size at which it was asked for.
+        once, however many there are and whenever one stops. Bounds with the constant "anytime" take
+        it, and the sizes of the batches may depend on anything; with the others (``heldout``,
+        ``best``, ``bennett``) the k-th is given at ``δ/(k(k+1))``. Otherwise each holds by itself,
+        for the sample size at which it was asked for.
 
     Attributes
     ----------
@@ -164,7 +166,7 @@ class MajorityVoteClassifier(CertifiedVote):
     def _bound(self, provenance: Mapping[str, Any]) -> Bound:
         """Return the bound at the δ of a certificate: that of its number, if it is one of many."""
         look = provenance.get("look")
-        if look is None:
+        if look is None or "delta_of_all_looks" not in provenance:
             return self._fitted_bound
         own: Bound = clone(self._fitted_bound)
         own.delta = provenance["delta_of_all_looks"] / (look * (look + 1))
@@ -176,8 +178,12 @@ class MajorityVoteClassifier(CertifiedVote):
         # Copies: what is changed after this sample has been seen must not count.
         self._fitted_bound = deepcopy(bound_at(self.bound, None if default else self.delta))
         if self.anytime:
-            self._provenance["delta_of_all_looks"] = float(self._fitted_bound.delta)
             self._provenance["look"] = 1
+            for_all_sizes = self._fitted_bound.for_all_sizes()
+            if for_all_sizes is None:
+                self._provenance["delta_of_all_looks"] = float(self._fitted_bound.delta)
+            else:
+                self._fitted_bound = for_all_sizes
         self._prior: NDArray[np.float64] | None = None
         if self._learns_prior():
             self._prior = self._logistic(X, y)
@@ -236,8 +242,9 @@ class MajorityVoteClassifier(CertifiedVote):
         The voters stay as they are, and the old data is not needed again. The first call on an
         unfitted vote is `fit`. A certificate holds for the size at which it was asked for: looking
         again and again, and stopping when one pleases, is a choice among several, which only
-        ``anytime=True`` pays for; the sizes of the batches must not depend on the certificates
-        before, nor on the examples. The bound, its delta and the prior are those of the first call.
+        ``anytime=True`` pays for; unless its bound is one for all sizes, the sizes of the batches
+        must not depend on the certificates before, nor on the examples. The bound, its delta and
+        the prior are those of the first call.
         Examples are counted once: a batch with many that are known is refused, as far as
         rows tell examples apart (where all features are discrete and rows repeat, only whole
         batches and large parts of them are known again).

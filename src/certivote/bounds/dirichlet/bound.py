@@ -97,7 +97,7 @@ class DirichletBound(ConstantBound):
     formula = "kl⁺(ℓ_S | [KL(Dir(Kq)‖Dir(K₀p)) + ln(c₂(m)/δ_c)]/m)/(1−ε), smallest over K and cells"
     reference = "Biggs, Zantedeschi & Guedj, NeurIPS 2022, arXiv:2206.04607"
     needs = frozenset({"rows"})
-    constants = ("maurer", "exact", "one-sided")
+    constants = ("anytime", "maurer", "exact", "one-sided")
     settings: ClassVar[Mapping[str, Setting]] = {
         "delta": DELTA,
         "constant": CONSTANT,
