@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import certivote.classifiers.base as base
 from certivote import CBBoostClassifier, Certificate, CertificateError, MajorityVoteClassifier
-from certivote.bounds import get_bound
+from certivote.bounds import get_bound, sequential_limit
 
 X, Y = make_classification(3000, 8, n_informative=5, flip_y=0.1, random_state=0)
 asked = Counter()
@@ -112,6 +112,21 @@ def test_a_bound_for_all_sizes_is_looked_at_for_nothing(tmp_path):
     fields["bound_parameters"]["constant"] = "exact"
     with pytest.raises(CertificateError, match="delta_of_all_looks"):
         Certificate.from_dict(fields)
+
+
+@pytest.mark.parametrize("name", ["best", "heldout"])
+def test_the_test_of_the_prior_vote_is_looked_at_for_nothing(name, tmp_path):
+    vote = MajorityVoteClassifier(bound=name, n_voters=12, random_state=0, anytime=True)
+    vote.partial_fit(X[:600], Y[:600]).partial_fit(X[600:900], Y[600:900])
+    certificate = vote.certificate_
+    assert (certificate.delta, certificate.provenance["look"]) == (0.05, 2)
+    errors, m = certificate.evidence["vote_errors"], certificate.n_samples
+    limit = sequential_limit(errors, m, 0.05 if name == "heldout" else 0.05 * 0.9)
+    assert certificate.risk_bound == limit
+    certificate.to_json(tmp_path / "look.json")
+    again = Certificate.from_json(tmp_path / "look.json")
+    assert again == certificate
+    again.verify(statistics=vote.statistics_)
 
 
 def test_the_looks_of_a_bound_object_share_its_own_delta():
@@ -228,8 +243,8 @@ def test_anytime_cannot_be_changed_afterwards():
 
 def test_all_looks_share_the_delta_of_the_first(tmp_path):
     X, y = make_classification(300, 6, random_state=0)
-    vote = MajorityVoteClassifier(n_voters=5, anytime=True, random_state=0).fit(X[:200], y[:200])
-    vote.set_params(delta=0.5).partial_fit(X[200:], y[200:])
+    vote = MajorityVoteClassifier(n_voters=5, bound="bennett", anytime=True, random_state=0)
+    vote.fit(X[:200], y[:200]).set_params(delta=0.5).partial_fit(X[200:], y[200:])
     assert vote.certificate_.delta == pytest.approx(0.05 / 6)
     vote.certificate_.to_json(tmp_path / "certificate.json")
     Certificate.from_json(tmp_path / "certificate.json").verify()

@@ -12,11 +12,11 @@ from functools import cache, cached_property
 
 import numpy as np
 import pytest
-from scipy.special import rel_entr
+from scipy.special import betainc, betaln, rel_entr
 from scipy.stats import binom
 
 from certivote import UnlabelledStatistics, VoteStatistics, certify, minimize
-from certivote.bounds import DirichletBound, clopper_pearson, get_bound
+from certivote.bounds import DirichletBound, clopper_pearson, get_bound, sequential_limit
 from certivote.bounds.dirichlet import bound as dirichlet
 from certivote.divergences import anytime_constant, binary_kl, kl_divergence, kl_inverse_upper
 from certivote.solvers import LBFGS
@@ -220,6 +220,22 @@ def test_limits_for_all_sizes_hold_at_every_one_of_them(p):
     # Without a constant looking again and again is caught.
     free = refuted_at_some_size(np.random.default_rng(0), p, np.zeros(5_000), 0.1)
     assert not holds(free, 400, 0.1)
+
+
+@pytest.mark.parametrize("p", [0.005, 0.1, 0.5])
+def test_sequential_limits_hold_at_every_size(p):
+    m, rng, failures, fixed = np.arange(1, 5_001), np.random.default_rng(1), 0, 0
+    for _ in range(400):
+        k = np.cumsum(rng.random(m.size) < p)
+        # The limit is below p where the mixture at p has reached 1/δ, as it grows with p.
+        logs = betaln(k + 1, m - k + 1) + np.log(betainc(k + 1, m - k + 1, p))
+        logs -= (k + 1) * np.log(p) + (m - k) * np.log1p(-p)
+        failures += bool(np.any(logs >= math.log(10)))
+        fixed += bool(np.any(binom.cdf(k, m, p) <= 0.1))
+    last = sequential_limit(int(k[-1]), 5_000, 0.1)
+    assert (last < p) == (logs[-1] >= math.log(10))
+    assert holds(failures, 400, 0.1)
+    assert not holds(fixed, 400, 0.1)  # the limit of one size does not survive looking again
 
 
 # --- two voters that disagree: the statement on d ---

@@ -7,7 +7,7 @@ from .best import BestBound
 from .cantelli import CantelliBound, SplitKLBound
 from .dirichlet import DirichletBound
 from .gibbs_tandem import GibbsBound, TandemBound
-from .heldout import HeldoutBound, clopper_pearson
+from .heldout import HeldoutBound, clopper_pearson, sequential_limit
 from .lacasse import Lacasse2Bound, LacasseBound
 from .moment import MomentBound
 from .occam import OccamBound
@@ -44,6 +44,7 @@ __all__ = [
     "list_moment_bounds",
     "register",
     "second_order_bound",
+    "sequential_limit",
     "sharp_bound",
 ]
 

@@ -47,6 +47,8 @@ class Bound(Parametrised, ABC):
     formula: ClassVar[str]
     reference: ClassVar[str]
     settings: ClassVar[Mapping[str, Setting]] = {"delta": DELTA}
+    # Settings that older certificates do not have: None there.
+    later_settings: ClassVar[frozenset[str]] = frozenset()
     figures: ClassVar[Mapping[str, Figure]] = {}
     # What stands in the formula besides what all bounds write: a symbol, and what it means.
     own_symbols: ClassVar[tuple[tuple[str, str], ...]] = ()

@@ -54,9 +54,10 @@ class BestBound(ConstantBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"one-sided", "exact", "maurer"}, default=None
+    constant : {"one-sided", "exact", "maurer", "anytime"}, default=None
         The constant of the members that have one: the smallest valid one if None. Where a member
-        has no one-sided form its constant is "exact".
+        has no one-sided form its constant is "exact". With "anytime" every member is one that holds
+        at all sizes of a growing sample at once.
     shares : sequence of (str, float), default=None
         The names of the members, and their shares of δ, which sum to at most 1. If None, for
 
@@ -83,7 +84,7 @@ class BestBound(ConstantBound):
     name = "best"
     formula = "min_i A_i(δ·s_i)"
     reference = "a union bound"
-    constants = ("maurer", "exact", "one-sided")
+    constants = ("anytime", "maurer", "exact", "one-sided")
     settings: ClassVar[Mapping[str, Setting]] = {
         "delta": DELTA,
         "constant": CONSTANT,
@@ -141,9 +142,24 @@ class BestBound(ConstantBound):
             self._built = (key, members)
         return self._built[1]
 
+    def for_all_sizes(self) -> Bound | None:
+        """Return this bound with members that hold at all sizes at once, if all of them can."""
+        members = self._members().values()
+        if any(member.for_all_sizes() is None for member in members):
+            return None
+        return super().for_all_sizes()
+
     def _member(self, name: str, delta: float) -> Bound:
         """Return a member with the constant of this bound, or the smallest that it has itself."""
         member = bound_with(name, delta=delta)
+        if self.is_anytime:
+            for_all_sizes = member.for_all_sizes()
+            if for_all_sizes is None:
+                raise ValueError(
+                    f"constant must be another one than 'anytime' where {name!r} is a member: that "
+                    "bound does not hold at all sizes at once."
+                )
+            return for_all_sizes
         if self.constant is None or not isinstance(member, ConstantBound):
             return member
         return member.copied(

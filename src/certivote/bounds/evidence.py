@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-__all__ = ["CONSTANT", "DELTA", "MOMENTS", "SYMBOLS", "Figure", "Setting"]
+__all__ = ["ANYTIME", "CONSTANT", "DELTA", "MOMENTS", "SYMBOLS", "Figure", "Setting"]
 
 
 class Setting(NamedTuple):
@@ -45,6 +45,8 @@ CONSTANT = Setting(
     "“maurer” is 2√m, “exact” the smaller ξ(m), “one-sided” c₊(m, ·), for upper limits alone; "
     "“anytime” holds for all m at once",
 )
+
+ANYTIME = Setting("Anytime", "whether it holds at all sizes of a growing sample at once")
 
 MOMENTS: dict[str, Figure] = {
     "gibbs_risk": Figure(

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from .._utils.validation import check_count, check_distribution
 from ..statistics import Statistics
 from .base import Bound
-from .evidence import DELTA, Figure, Setting
-from .heldout import check_errors, clopper_pearson
+from .evidence import ANYTIME, DELTA, Figure, Setting
+from .heldout import check_anytime, check_errors, clopper_pearson, sequential_limit
 
 __all__ = ["OccamBound"]
 
@@ -28,6 +28,9 @@ class OccamBound(Bound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
+    anytime : bool, default=None
+        Whether the values at all sizes of a growing sample shall hold at once, by
+        `sequential_limit`.
 
     References
     ----------
@@ -50,7 +53,7 @@ class OccamBound(Bound):
     reference = "Langford, JMLR 2005, the Occam's razor bound"
     needs = frozenset({"voter errors"})
     own_symbols = (("p_j", "the prior of the one voter that has all the weight"),)
-    settings: ClassVar[Mapping[str, Setting]] = {"delta": DELTA}
+    settings: ClassVar[Mapping[str, Setting]] = {"delta": DELTA, "anytime": ANYTIME}
     figures: ClassVar[Mapping[str, Figure]] = {
         "voter_errors": Figure(
             "Errors of the voter",
@@ -64,6 +67,24 @@ class OccamBound(Bound):
         "One voter has all the weight. Which one may have been chosen from the certification "
         "examples in any way."
     )
+
+    def __init__(self, delta: float = 0.05, anytime: bool | None = None) -> None:
+        super().__init__(delta)
+        self.anytime = anytime
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().check_parameters()
+        check_anytime(self.anytime)
+
+    @property
+    def is_anytime(self) -> bool:
+        """Whether the values at all sizes of a growing sample hold at once."""
+        return bool(self.anytime)
+
+    def for_all_sizes(self) -> Bound:
+        """Return this bound by a limit that holds at all sizes of a growing sample at once."""
+        return self.copied(anytime=True)
 
     def members(self) -> tuple[Bound, ...]:
         """Return none: there is nothing to descend."""
@@ -88,7 +109,8 @@ class OccamBound(Bound):
 
     def _limit(self, errors: int, m: int, prior: float) -> float:
         delta = float(self.delta) * prior
-        return clopper_pearson(errors, m, delta) if delta > 0.0 else 1.0
+        limit = sequential_limit if self.anytime else clopper_pearson
+        return limit(errors, m, delta) if delta > 0.0 else 1.0
 
     def evaluate(self, statistics: Statistics, q: _Array, p: _Array) -> tuple[float, _Array]:
         """Return the limit for a single voter, and 1 for other weights."""

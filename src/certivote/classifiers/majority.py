@@ -85,10 +85,10 @@ class MajorityVoteClassifier(CertifiedVote):
         Show progress bars if positive; prettier ones if `rich` is installed.
     anytime : bool, default=False
         Whether the certificates of `fit` and of every `partial_fit` after it shall hold all at
-        once, however many there are and whenever one stops. Bounds with the constant "anytime" take
-        it, and the sizes of the batches may depend on anything; with the others (``heldout``,
-        ``best``, ``bennett``) the k-th is given at ``δ/(k(k+1))``. Otherwise each holds by itself,
-        for the sample size at which it was asked for.
+        once, however many there are and whenever one stops. Bounds that have a form for all sizes
+        take it, and the sizes of the batches may depend on anything; with the others (``bennett``,
+        and one that was given a constant) the k-th is given at ``δ/(k(k+1))``. Otherwise each holds
+        by itself, for the sample size at which it was asked for.
 
     Attributes
     ----------
