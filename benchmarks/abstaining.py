@@ -79,7 +79,11 @@ def main() -> None:
         shares, wrong = truth(name)
         target = 0.5 * float(wrong.mean())
         print(f"{name}: {len(wrong)} rows, error {wrong.mean():.4f}, target {target:.4f}, m = {m}")
-        ways = {"certivote": None, "MAPIE": "bonferroni_holm", "MAPIE split": "split_fixed_sequence"}
+        ways = {
+            "certivote": None,
+            "MAPIE": "bonferroni_holm",
+            "MAPIE split": "split_fixed_sequence",
+        }
         found: dict[str, list[tuple[float, bool]]] = {way: [] for way in ways}
         for seed in range(times):
             rows = np.random.default_rng(seed).integers(len(wrong), size=m)

@@ -72,6 +72,48 @@ def xi(m):
     return _XI[m]
 
 
+def largest_xi_plus(m, p):
+    """ξ₊(m, p) = P(k ≥ mp) + Σ_{k<mp} C(m,k)(k/m)ᵏ(1−k/m)ᵐ⁻ᵏ, all terms added up."""
+    total = mpf(0)
+    for k in range(m + 1):
+        x = mpf(k) / m if k < m * p else mpf(p)
+        total += MP.binomial(m, k) * x**k * (1 - x) ** (m - k)
+    return total
+
+
+def one_sided(p, m):
+    """The constant that upper limits pay at a truth of p: a concave logarithm, in 50 digits."""
+
+    def at(p):
+        return log((9 + sqrt(1 + 200 * m / MP.pi * MP.asin(sqrt(p)) ** 2)) / 10)
+
+    bend = mpf("0.4")
+    slope = _bend_slope(m)
+    return exp(at(mpf(p)) if p <= bend else at(bend) + (p - bend) * slope)
+
+
+@cache
+def _bend_slope(m):
+    """The derivative of ln((9 + √(1 + (200m/π)·arcsin²√p))/10) at p = 0.4."""
+    p = mpf("0.4")
+    angle, c = MP.asin(sqrt(p)), 200 * m / MP.pi
+    root = sqrt(1 + c * angle**2)
+    return c * angle / (2 * sqrt(p * (1 - p)) * root * (9 + root))
+
+
+def one_sided_upper(a, cost, m):
+    """The largest b with m·kl(a‖b) ≤ cost + ln min(one-sided constant at b, ξ(m)), by bisection."""
+    inside, outside = mpf(a), mpf(1)
+    for _ in range(_BISECTIONS):
+        middle = (inside + outside) / 2
+        constant = min(one_sided(middle, m), xi(m))
+        if m * binary_kl(mpf(a), middle) <= cost + log(constant):
+            inside = middle
+        else:
+            outside = middle
+    return inside
+
+
 def c_bound(r, d):
     """C(r, d), and 1 where voters are no better than chance."""
     return mpf(1) if 2 * r >= 1 else 1 - (1 - 2 * r) ** 2 / (1 - 2 * d)
@@ -114,16 +156,22 @@ def _primal_start(e, d, kappa):
 
 
 def supremum(e, d, kappa):
-    """sup of C over kl₃(e, d‖E, D) ≤ kappa, D < ½: Newton on the two equations of the maximum.
+    """sup of C over kl₃(e, d‖E, D) ≤ kappa, D < ½."""
+    return worst_of_ball(e, d, kappa)[0]
 
-    A root counts only with ∂_E kl₃ > 0, 2E + D < 1 and D < ½, which is sufficient.
+
+def worst_of_ball(e, d, kappa):
+    """That supremum, and the E that reaches it: Newton on the two equations of the maximum.
+
+    A root counts only with ∂_E kl₃ > 0, 2E + D < 1 and D < ½, which is sufficient. Where C is 1,
+    the E of the point nearest to the centre.
     """
     e, d, kappa = mpf(e), mpf(d), mpf(kappa)
     if kappa >= radius_of_plateau(e, d):
-        return mpf(1)
+        return mpf(1), (1 - d) / 2
     if d < _NEGLIGIBLE:
         worst = kl_upper(e, kappa)
-        return 4 * worst * (1 - worst)
+        return 4 * worst * (1 - worst), worst
     rest = 1 - e - d
     start_e, start_d, start_value = _primal_start(float(e), float(d), float(kappa))
     E, D = mpf(float(start_e)), mpf(float(start_d))
@@ -156,7 +204,58 @@ def supremum(e, d, kappa):
     value = c_bound(E + D / 2, D)
     if value < start_value - 1e-6:
         raise AssertionError(f"the reference is below a feasible point at {e}, {d}, {kappa}")
-    return value
+    return value, E
+
+
+def trinomial_kl(a, b):
+    """Σ aᵢ ln(aᵢ/bᵢ) over three outcomes, infinite where b excludes what a allows."""
+    if any(x > 0 and y <= 0 for x, y in zip(a, b, strict=True)):
+        return MP.inf
+    return sum(x * log(x / y) for x, y in zip(a, b, strict=True) if x > 0)
+
+
+def supremum_of_cut(e, d, kappa, largest_e):
+    """sup of C over the ball, E ≤ largest_e and D ≤ ½: on the ball, or else on the line at E."""
+    value, worst = worst_of_ball(e, d, kappa)
+    if worst <= largest_e:
+        return value
+    seen, E = (e, d, 1 - e - d), largest_e
+    nearest, ends = (1 - E) * d / (1 - e), []
+    for far in (mpf(0), 1 - E):
+        near = nearest
+        for _ in range(_BISECTIONS):
+            middle = (near + far) / 2
+            inside = trinomial_kl(seen, (E, middle, 1 - E - middle)) <= kappa
+            near, far = (middle, far) if inside else (near, middle)
+        ends.append(near)
+    low, high = ends
+    values = [c_bound(E + D / 2, D) for D in (low, high, 2 * E) if low <= D <= high and 2 * D < 1]
+    if (2 * low <= 1 <= 2 * high and 4 * E >= 1) or not values:
+        return mpf(1)  # at D = ½, or where no vote has such moments
+    return max(values)
+
+
+def supremum_of_sum(e, d, kappa):
+    """sup of e + 3d/2 over the ball, at a point of it: bᵢ ∝ aᵢ/(λ−vᵢ) on its boundary."""
+    seen, v = (mpf(e), mpf(d), 1 - mpf(e) - mpf(d)), (mpf(1), mpf(3) / 2, mpf(0))
+
+    def point(log_gap):
+        scaled = [a / (mpf(3) / 2 - w + exp(log_gap)) for a, w in zip(seen, v, strict=True)]
+        return [x / sum(scaled) for x in scaled]
+
+    if d == 0:
+        left = exp(-kappa + sum(a * log(mpf(3) / 2 - w) for a, w in zip(seen, v, strict=True) if a))
+        both, none = left * seen[0] * 2, left * seen[2] * 2 / 3
+        if both + none <= 1:
+            return both + mpf(3) / 2 * (1 - both - none)
+    low, high = mpf(-2000), mpf(200)
+    for _ in range(220):
+        middle = (low + high) / 2
+        if trinomial_kl(seen, point(middle)) > kappa:
+            low = middle
+        else:
+            high = middle
+    return sum(b * w for b, w in zip(point(high), v, strict=True))
 
 
 def smallest_over_mu(e, low, high):
@@ -227,7 +326,9 @@ def dirichlet_kl(weights, concentration, prior, prior_concentration):
 
 
 def constant_of(m, constant):
-    """c₂(m): the published 2√m, or ξ(m) if it is another one or None."""
+    """c₂(m) in both directions: 2√m, that of all sizes, or ξ(m) if it is another one or None."""
+    if constant == "anytime":
+        return sqrt(MP.pi) * MP.gammaprod([m + 1], [m + mpf(1) / 2])
     return 2 * sqrt(m) if constant == "maurer" else xi(m)
 
 
@@ -250,7 +351,15 @@ class Observed(NamedTuple):
         """[copies·KL + ln(c(m)/δ')]/m, where δ' is one of so many equal parts of δ."""
         m = m or self.m
         c = constant_of(m, self.constant) + (m if outcomes == 3 else 0)
+        if outcomes == 3 and self.constant == "anytime":
+            c = 2 * mpf(m) + 1
         return (copies * self.kl + log(parts * c / self.delta)) / m
+
+    def upper(self, a, copies, parts=1):
+        """The largest mean behind a frequency: one-sided, unless the constant is two-sided."""
+        if self.constant in ("anytime", "maurer", "exact"):
+            return kl_upper(a, self.psi(copies, parts))
+        return one_sided_upper(a, copies * self.kl + log(parts / self.delta), self.m)
 
 
 def observed(r, e, kl, m, delta=0.05, constant="maurer", d=None, disagreement_size=None):
@@ -261,11 +370,11 @@ def observed(r, e, kl, m, delta=0.05, constant="maurer", d=None, disagreement_si
 
 
 def largest_gibbs_risk(s):
-    return kl_upper(s.r, s.psi(1))
+    return s.upper(s.r, 1)
 
 
 def largest_joint_error(s):
-    return kl_upper(s.e, s.psi(2))
+    return s.upper(s.e, 2)
 
 
 def gibbs_region(s):
@@ -287,19 +396,20 @@ def hoeffding_split(s):
 def kl_split(s):
     """The largest r and the smallest d."""
     psi_d = s.psi(2, parts=2, m=s.disagreement_size)
-    return kl_upper(s.r, s.psi(1, parts=2)), kl_lower(s.d, psi_d)
+    return s.upper(s.r, 1, parts=2), kl_lower(s.d, psi_d)
 
 
 def largest_e_and_both_r(s):
     """The largest e, and between which r is."""
     psi_r = s.psi(1, parts=2)
-    return kl_upper(s.e, s.psi(2, parts=2)), kl_lower(s.r, psi_r), kl_upper(s.r, psi_r)
+    return s.upper(s.e, 2, parts=2), kl_lower(s.r, psi_r), kl_upper(s.r, psi_r)
 
 
 def three_of_a_pair(s):
     """The largest e, the smallest d and the largest e + d."""
     psi = s.psi(2, parts=3)
-    return kl_upper(s.e, psi), kl_lower(s.d, psi), kl_upper(min(mpf(1), s.e + s.d), psi)
+    some = s.upper(min(mpf(1), s.e + s.d), 2, parts=3)
+    return s.upper(s.e, 2, parts=3), kl_lower(s.d, psi), some
 
 
 def splitkl(s):
@@ -314,8 +424,7 @@ _PHI = {j: exp(mpf(4) / 2**j) - mpf(4) / 2**j - 1 for j in range(20)}
 
 def bennett_variances(s):
     """The largest e and the largest d."""
-    psi = s.psi(2, parts=4)
-    return kl_upper(s.e, psi), kl_upper(s.d, psi)
+    return s.upper(s.e, 2, parts=4), s.upper(s.d, 2, parts=4)
 
 
 def bennett_losses(s):
@@ -358,15 +467,25 @@ def in_split(estimates):
     return region
 
 
-def in_ball(s):
+def in_ball(s, parts=1):
     """Which (e, d) are in the ball of kl₃."""
-    kappa, seen = s.psi(2, outcomes=3), (s.e, s.d, 1 - s.e - s.d)
+    kappa, seen = s.psi(2, parts, outcomes=3), (s.e, s.d, 1 - s.e - s.d)
+    return lambda e, d: trinomial_kl(seen, (mpf(e), mpf(d), 1 - mpf(e) - mpf(d))) <= kappa
 
-    def allowed(e, d):
-        pairs = zip(seen, (mpf(e), mpf(d), 1 - mpf(e) - mpf(d)), strict=True)
-        return sum(a * log(a / b) for a, b in pairs if a > 0) <= kappa
 
-    return allowed
+def in_cut_ball(s):
+    inside, largest_e = in_ball(s, parts=2), s.upper(s.e, 2, parts=2)
+    return lambda e, d: e <= largest_e and 2 * d <= 1 and inside(e, d)
+
+
+def lacasse2(s):
+    kappa = s.psi(2, parts=2, outcomes=3)
+    return supremum_of_cut(s.e, s.d, kappa, s.upper(s.e, 2, parts=2))
+
+
+def sharp(s):
+    kappa = s.psi(2, outcomes=3)
+    return min(supremum(s.e, s.d, kappa), supremum_of_sum(s.e, s.d, kappa))
 
 
 def in_cantelli(s):
@@ -397,6 +516,11 @@ def c_of(r, e):
     return np.where(r < 0.5, 1 - (1 - 2 * r) ** 2 / spread, 1.0)[()]
 
 
+def sharp_of(r, e):
+    """The smaller of the C-bound and 3r − 2e."""
+    return np.minimum(c_of(r, e), 3 * r - 2 * e)
+
+
 def best_of_bennett_grid(r, e):
     return np.min([(e - 2 * mu * r + mu**2) / (0.5 - mu) ** 2 for mu in BENNETT_GRID], axis=0)
 
@@ -413,11 +537,25 @@ def heldout_from_losses(bound, losses, weights, prior, evidence):
         MP.fsum(w for w, errs in zip(normalised(weights), row, strict=True) if errs)
         for row in losses
     ]
-    m, k = len(losses), sum(w >= mpf(1) / 2 - mpf(10) ** -12 for w in erring)
+    k = sum(w >= mpf(1) / 2 - mpf(10) ** -12 for w in erring)
+    return binomial_limit(k, len(losses), bound.delta)
+
+
+def occam_from_losses(bound, losses, weights, prior, evidence):
+    """That of the one voter with weight, at its prior's part of δ; 1 for several voters."""
+    voter = int(np.argmax(weights))
+    if np.count_nonzero(weights) > 1:
+        return mpf(1)
+    k = int(np.sum(losses[:, voter]))
+    return binomial_limit(k, len(losses), mpf(bound.delta) * normalised(prior)[voter])
+
+
+def binomial_limit(k, m, delta):
+    """The rate at which at most k errors in m trials have probability δ."""
     low, high = mpf(k) / m, mpf(1)
     for _ in range(_BISECTIONS if k < m else 0):
         middle = (low + high) / 2
-        low, high = (low, middle) if binomial_tail(k, m, middle) <= bound.delta else (middle, high)
+        low, high = (low, middle) if binomial_tail(k, m, middle) <= delta else (middle, high)
     return high
 
 
@@ -434,16 +572,16 @@ def dirichlet_from_losses(bound, losses, weights, prior, evidence):
         elif erring > 0:
             mean += int(count) * beta_tail(k * erring, k * (1 - erring), x)
     divergence = dirichlet_kl(weights, k, prior, concentration)
-    constant = constant_of(m, bound.constant)
-    radius = (divergence + log(constant / (mpf(bound.delta) * share))) / m
     epsilon = 1 - beta_tail(k / 2, k / 2, x)
-    return min(mpf(1), kl_upper(mean / m, radius) / (1 - epsilon))
+    parts = 1 / share
+    s = observed(0, 0, divergence, m, bound.delta, bound.constant)
+    return min(mpf(1), s.upper(mean / m, 1, parts) / (1 - epsilon))
 
 
 def best_from_losses(bound, losses, weights, prior, evidence):
     """That of the winner at its share of δ."""
     winner = evidence["winner"]
-    shares = dict(bound.shares or (("heldout", 0.9), ("dirichlet", 0.1)))
+    shares = dict(bound.shares or (("heldout", 0.9), ("occam", 0.05), ("dirichlet", 0.05)))
     member = get_bound(winner, delta=bound.delta * shares[winner])
     if "constant" in member.get_params():
         member.set_params(constant=bound.constant)
@@ -492,8 +630,12 @@ class Reference:
     # What statistics must offer, and whether unlabelled examples are of use.
     needs: frozenset = frozenset({"moments"})
     uses_unlabelled: bool = False
+    # The constant that it takes if it is told none.
+    smallest: str = "exact"
     # Whether it speaks of any weights, or only of votes that were fixed in advance.
     any_weights: bool = True
+    # Whether it speaks of single voters only.
+    single_voters: bool = False
     # Whether solvers go down its gradient.
     descended: bool = True
     # Whether it is flat at 1 where it says nothing, and has something else to descend there.
@@ -523,6 +665,7 @@ REFERENCES = {
         limits_disagreement=True,
     ),
     "seeger": Reference(
+        smallest="one-sided",
         value=lambda s: c_bound(*kl_split(s)),
         oracle=c_of,
         region=in_split(kl_split),
@@ -540,7 +683,25 @@ REFERENCES = {
         flat=True,
         limits_disagreement=True,
     ),
+    "lacasse2": Reference(
+        smallest="one-sided",
+        value=lacasse2,
+        oracle=c_of,
+        region=in_cut_ball,
+        needs=_JOINT,
+        flat=True,
+        limits_disagreement=True,
+    ),
+    "sharp": Reference(
+        value=sharp,
+        oracle=sharp_of,
+        region=in_ball,
+        needs=_JOINT,
+        limits_disagreement=True,
+        covers_more=True,  # the worst points of the two are not the same
+    ),
     "gibbs": Reference(
+        smallest="one-sided",
         value=lambda s: 2 * largest_gibbs_risk(s),
         oracle=twice_r,
         region=gibbs_region,
@@ -548,6 +709,7 @@ REFERENCES = {
         one_moment=OneMoment("gibbs_risk", copies=1, scale=2),
     ),
     "tandem": Reference(
+        smallest="one-sided",
         value=lambda s: 4 * largest_joint_error(s),
         oracle=four_e,
         region=tandem_region,
@@ -555,6 +717,7 @@ REFERENCES = {
         one_moment=OneMoment("joint_error", copies=2, scale=4),
     ),
     "dis": Reference(
+        smallest="one-sided",
         value=lambda s: 4 * kl_split(s)[0] - 2 * kl_split(s)[1],
         oracle=four_e,
         region=in_split(kl_split),
@@ -563,6 +726,7 @@ REFERENCES = {
         limits_disagreement=True,
     ),
     "cantelli": Reference(
+        smallest="one-sided",
         value=lambda s: smallest_over_mu(*largest_e_and_both_r(s)),
         oracle=c_of,
         region=in_cantelli,
@@ -571,6 +735,7 @@ REFERENCES = {
         covers_more=True,  # it does not use that e ≤ r
     ),
     "splitkl": Reference(
+        smallest="one-sided",
         value=splitkl,
         oracle=c_of,
         region=in_splitkl,
@@ -580,6 +745,7 @@ REFERENCES = {
         limits_disagreement=True,
     ),
     "bennett": Reference(
+        smallest="one-sided",
         value=bennett,
         oracle=best_of_bennett_grid,
         region=bennett_region,
@@ -595,15 +761,24 @@ REFERENCES = {
         descended=False,
         adversary=0,
     ),
+    "occam": Reference(
+        from_losses=occam_from_losses,
+        needs=frozenset({"voter errors"}),
+        single_voters=True,
+        descended=False,
+        adversary=0,
+    ),
     "dirichlet": Reference(
+        smallest="one-sided",
         from_losses=dirichlet_from_losses,
         needs=frozenset({"rows"}),
         long_run=500,  # a value takes as long as hundreds of others
         adversary=2,
     ),
     "best": Reference(
+        smallest="one-sided",
         from_losses=best_from_losses,
-        needs=frozenset({"rows", "fixed votes"}),
+        needs=frozenset({"rows", "fixed votes", "voter errors"}),
         descended=False,
         long_run=1_000,
         adversary=0,

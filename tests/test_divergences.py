@@ -6,15 +6,20 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from scipy.special import rel_entr
+from scipy.special import betainc, gammaln, rel_entr, xlog1py, xlogy
 
+import reference
 from certivote.divergences import (
+    anytime_constant,
     binary_kl,
     kl_divergence,
     kl_inverse_lower,
     kl_inverse_lower_with_derivatives,
     kl_inverse_upper,
     kl_inverse_upper_with_derivatives,
+    one_sided_constant,
+    one_sided_radius,
+    one_sided_upper,
     trinomial_kl,
     xi,
 )
@@ -448,3 +453,109 @@ def test_kl_divergence_refuses_what_is_no_distribution(posterior, prior, name):
 def test_xi_refuses_what_is_no_sample_size(m):
     with pytest.raises(ValueError, match="m must be"):
         xi(m)
+
+
+# --- what an upper limit alone pays ---
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 7, 20, 61])
+def test_the_one_sided_constant_is_at_least_what_all_terms_add_up_to(m):
+    for p in [*np.linspace(0.0, 1.0, 41), *(10.0 ** -np.arange(2, 9))]:
+        exact = reference.largest_xi_plus(m, mpmath.mpf(float(p)))
+        assert exact <= one_sided_constant(float(p), m) * (1 + 1e-13)
+    assert one_sided_constant(0.0, m) == pytest.approx(1.0, rel=1e-15)  # tight where nobody errs
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 30, 100, 400, 2_000, 10_000, 100_000])
+def test_the_one_sided_constant_is_large_enough_for_every_truth(m):
+    """Both sides grow with p: from one point of a grid to the next none is crossed unseen."""
+    k = np.arange(m + 1)
+    logs = gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1) + xlogy(k, k / m)
+    sums = np.cumsum(np.exp(logs + xlog1py(m - k, -k / m)))
+    for first, last, steps in ((0, min(m, 60), 1_000), (min(m, 60), m, 4)):
+        few = np.arange(first, last)
+        for step in range(steps):
+            left, right = (few + step / steps) / m, (few + (step + 1) / steps) / m
+            exact = sums[few] + betainc(few + 1, m - few, right)
+            constants = np.array([one_sided_constant(p, m) for p in left[left > 0]])
+            # Near p = 0 it is 1 + mp on the one side, and 1 + (20/π)·mp, or nearly, on the other.
+            assert np.all(exact[left > 0] <= constants)
+        if m > 2_000:
+            break
+
+
+@pytest.mark.parametrize("m", [1, 10, 1_000, 10**6, 10**12])
+def test_the_logarithm_of_the_one_sided_constant_is_concave(m):
+    logs = np.log([one_sided_constant(p, m) for p in np.linspace(0.0, 1.0, 2_001)])
+    assert np.diff(logs, 2).max() <= 1e-14
+    assert np.diff(logs).min() > 0.0
+
+
+def test_the_one_sided_constant_pays_less_for_each_of_more_examples():
+    for p in (1e-6, 0.01, 0.3, 0.4, 0.7, 1.0):
+        rates = [math.log(one_sided_constant(p, m)) / m for m in range(1, 300)]
+        assert rates == sorted(rates, reverse=True)
+
+
+def test_one_sided_limits_against_fifty_digits():
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        m = int(10 ** rng.uniform(0, 8))
+        a = float(rng.choice([0.0, 1.0, rng.random(), 10.0 ** -rng.uniform(0, 9)]))
+        cost = float(10 ** rng.uniform(-3, 3))
+        limit = one_sided_upper(a, cost, m)
+        exact = reference.one_sided_upper(a, mpmath.mpf(cost), m)
+        assert exact <= limit.value <= exact + 1e-12
+        assert limit.value <= kl_inverse_upper(a, (cost + math.log(xi(m))) / m)
+
+
+def test_derivatives_of_one_sided_limits():
+    for a, cost, m in ((0.1, 4.0, 500), (0.02, 8.0, 3_000), (0.5, 3.0, 40), (0.3, 1.0, 10**6)):
+        limit = one_sided_upper(a, cost, m)
+        h = 1e-6
+        for number, direction in ((limit.frequency, (h * a, 0.0)), (limit.psi, (0.0, h * cost))):
+            up, down = (
+                one_sided_upper(a + sign * direction[0], cost + sign * direction[1], m).value
+                for sign in (1, -1)
+            )
+            step = 2 * (direction[0] or direction[1] / m)
+            assert number == pytest.approx((up - down) / step, rel=1e-5)
+    assert one_sided_upper(0.0, 3.0, 100).frequency == math.inf
+    assert one_sided_upper(1.0, 3.0, 100).value == 1.0
+    assert one_sided_upper(0.2, math.inf, 100).value == 1.0
+
+
+def test_the_one_sided_radius_is_the_divergence_at_the_limit():
+    for a, cost, m in ((0.1, 4.0, 500), (0.6, 8.0, 300), (0.0, 3.0, 2), (0.9, 30.0, 50)):
+        limit = one_sided_upper(a, cost, m).value
+        radius, slope = one_sided_radius(limit, cost, m)
+        assert radius == pytest.approx(binary_kl(a, limit), rel=1e-9)
+        there = one_sided_radius(limit + 1e-7, cost, m)[0] - one_sided_radius(limit, cost, m)[0]
+        assert slope == pytest.approx(there / 1e-7, rel=1e-4, abs=1e-9)
+
+
+# --- what holds at all sizes at once ---
+
+
+@pytest.mark.parametrize("m", [1, 2, 7, 100, 1_000, 1_001, 12_345, 10**7, 10**12])
+def test_the_constant_for_all_sizes_against_sixty_digits(m):
+    exact = mpmath.sqrt(mpmath.pi) * mpmath.gammaprod([m + 1], [m + mpmath.mpf(1) / 2])
+    assert exact <= anytime_constant(m) <= exact * (1 + 1e-9)
+    assert anytime_constant(m) <= 2 * math.sqrt(m) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 40])
+def test_no_mixture_is_below_the_largest_likelihood_by_more(m):
+    """Beta(½, ½) and Dir(½, ½, ½) mixtures against the largest likelihood, at all counts."""
+
+    def ratio(counts):
+        n = len(counts)
+        logs = gammaln(m + n / 2) - gammaln(n / 2)
+        for x in counts:
+            logs += xlogy(x, x / m) - gammaln(x + 0.5) + gammaln(0.5)
+        return math.exp(logs)
+
+    two = max(ratio((k, m - k)) for k in range(m + 1))
+    assert two == pytest.approx(anytime_constant(m), rel=1e-9)
+    three = max(ratio((i, j, m - i - j)) for i in range(m + 1) for j in range(m + 1 - i))
+    assert three == pytest.approx(anytime_constant(m, 3), rel=1e-9)

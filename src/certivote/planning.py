@@ -55,7 +55,7 @@ def samples_needed(
     --------
     >>> from certivote import samples_needed
     >>> samples_needed("gibbs", 0.25, gibbs_risk=0.1, joint_error=0.04, kl=2.0)
-    3041
+    2545
     >>> samples_needed("gibbs", 0.2, gibbs_risk=0.1, joint_error=0.04) is None
     True
     """

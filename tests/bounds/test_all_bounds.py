@@ -1,4 +1,4 @@
-"""What must hold for every bound of the registry, with either constant.
+"""What must hold for every bound of the registry, with any constant.
 
 The kits are classes of tests that take the name of a bound, and ask tests/reference.py for what is
 known about it: test_register.py runs them on a bound that is not the library's.
@@ -23,7 +23,8 @@ from certivote import VoteStatistics
 from certivote.bounds import Bound, MomentBound, get_bound, list_bounds, list_moment_bounds
 from reference import DESCENDED, MOMENT_BOUNDS, REFERENCES
 
-CONSTANTS = ("maurer", "exact")
+# None is the smallest valid one, which is another for some.
+CONSTANTS = ("maurer", "exact", None)
 SIZES = (20, 60, 200, 1_000, 10_000, 100_000)
 SEEDS = range(6)
 
@@ -152,6 +153,7 @@ class BoundKit:
             exact_value = get_bound(name, constant="exact").value(*arguments)
             published = get_bound(name, constant="maurer").value(*arguments)
             assert exact_value <= published
+            assert get_bound(name).value(*arguments) <= exact_value
             smaller += exact_value < published
         assert smaller > 0 or REFERENCES[name].flat
 
@@ -301,12 +303,12 @@ class BoundKit:
             bound.value(statistics_of(_BASE), [1, 0, 0])
 
     def test_no_constant_is_the_smallest_valid_one(self, name):
-        bound, exact_bound = get_bound(name), get_bound(name, constant="exact")
+        bound, same = get_bound(name), get_bound(name, constant=REFERENCES[name].smallest)
         assert bound.constant is None
         for seed in SEEDS[:3]:
             arguments = instance(seed, 1_000)
-            assert bound.value(*arguments) == exact_bound.value(*arguments)
-        assert bound.settled(bound.needs).get_params() == exact_bound.get_params()
+            assert bound.value(*arguments) == same.value(*arguments)
+        assert bound.settled(bound.needs).get_params() == same.get_params()
         assert bound.constant is None
 
     def test_statistics_that_lack_something_are_refused_by_naming_it(self, name):
@@ -352,7 +354,7 @@ class MomentBoundKit:
 
     def test_objective_is_the_value_below_one_and_continuous(self, name):
         bound = get_bound(name)
-        losses = np.concatenate([losses_of(0, 2_000, 3), ~losses_of(1, 2_000, 1)], axis=1)
+        losses = np.concatenate([losses_of(0, 2_000, 3), np.ones((2_000, 1), bool)], axis=1)
         statistics, prior = VoteStatistics.from_losses(losses), np.full(4, 0.25)
         good, bad = np.array([0.3, 0.4, 0.29, 0.01]), np.array([0.01, 0.01, 0.01, 0.97])
 
@@ -528,14 +530,15 @@ class TestFlatBounds(FlatBoundKit):
 @pytest.mark.parametrize("m", [1, 20, 100])
 @pytest.mark.parametrize("name", [name for name in REFERENCES if REFERENCES[name].from_losses])
 def test_value_from_losses_against_fifty_digits(name, m):
-    """Bounds that see every example, at the prior, of which all of them speak."""
+    """Bounds that see every example: at the prior, or at one voter."""
     bound, prior = get_bound(name, delta=0.03), np.array([0.3, 0.25, 0.2, 0.15, 0.1])
     for seed in range(3):
         losses = losses_of(seed, m, 5)
         statistics = statistics_of(losses)
-        evidence = bound.evidence(statistics, prior, prior)
-        reference = REFERENCES[name].from_losses(bound, losses, prior, prior, evidence)
-        assert reference <= bound.value(statistics, prior, prior) <= reference + 1e-9
+        weights = np.eye(5)[1] if REFERENCES[name].single_voters else prior
+        evidence = bound.evidence(statistics, weights, prior)
+        reference = REFERENCES[name].from_losses(bound, losses, weights, prior, evidence)
+        assert reference <= bound.value(statistics, weights, prior) <= reference + 1e-9
 
 
 # ------------------------------------------------------------------ the registry
@@ -591,6 +594,42 @@ def test_the_entry_is_whole_and_says_what_the_bound_says(name):
     assert bound.needs == entry.needs
     assert bound.uses_unlabelled == entry.uses_unlabelled
     assert ({member.name for member in bound.members()} == {name}) == entry.descended
+
+
+@pytest.mark.parametrize("name", [*MOMENT_BOUNDS, "dirichlet"])
+def test_what_holds_for_all_sizes(name, exact):
+    bound = get_bound(name)
+    if name == "bennett":
+        assert bound.for_all_sizes() is None
+        with pytest.raises(ValueError, match=r"constant .* for the bound 'bennett', got 'anytime'"):
+            get_bound(name, constant="anytime")
+        return
+    always = bound.for_all_sizes()
+    assert (always.constant, always.is_anytime, bound.is_anytime) == ("anytime", True, False)
+    assert get_bound(name, constant="maurer").for_all_sizes() is None  # it was told another one
+    for m in (20, 200, 1_000, 10_000):
+        arguments = instance(0, m)
+        value = always.value(*arguments)
+        assert value >= get_bound(name, constant="exact").value(*arguments)
+        if name not in ("lacasse", "lacasse2", "sharp"):  # there c₃ is larger
+            assert value <= get_bound(name, constant="maurer").value(*arguments)
+        if isinstance(bound, MomentBound):
+            reference = exact.value(always, *arguments)
+            assert reference <= value <= reference + 1e-11 * max(1, reference)
+
+
+@pytest.mark.parametrize("name", ["mcallester", "lacasse"])
+def test_a_bound_without_a_one_sided_form_refuses_it_by_its_name(name):
+    with pytest.raises(ValueError, match=f"constant .*'exact' for the bound '{name}', got 'one-"):
+        get_bound(name, constant="one-sided")
+
+
+def test_the_members_of_best_take_the_constant_that_they_have():
+    shares = (("gibbs", 0.5), ("lacasse", 0.5))
+    for constant in ("one-sided", None):
+        members = get_bound("best", constant=constant, shares=shares).members()
+        settled = [member.settled(member.needs).constant for member in members]
+        assert settled == ["one-sided", "exact"]
 
 
 def test_lacasse_needs_joint_counts():

@@ -76,9 +76,15 @@ def test_a_strong_prior_vote_is_tested_and_a_weak_one_is_left():
     y = rng.integers(2, size=3000)
     good = np.where(rng.random((3000, 3)) < 0.02, 1 - y[:, None], y[:, None])
     votes = np.hstack([good, rng.integers(2, size=(3000, 1)).repeat(8, axis=1)])
-    certificate = certify(votes, y, bound="best")
+    without = BestBound(shares=(("heldout", 0.9), ("dirichlet", 0.1)))
+    certificate = certify(votes, y, bound=without)
     assert certificate.evidence["winner"] == "dirichlet"
     assert certificate.weights[:3].sum() > 0.5
+    # A good voter among bad ones is tested by itself, at less than what learning costs.
+    single = certify(votes, y, bound="best")
+    assert single.evidence["winner"] == "occam"
+    assert np.count_nonzero(single.weights) == 1
+    assert single.risk_bound < certificate.risk_bound
     assert certificate.risk_bound < 0.5 * certify(votes, y, bound="heldout").risk_bound
 
 
@@ -141,10 +147,10 @@ def test_statistics_must_have_what_the_members_need():
         BestBound().value(SimpleNamespace(offers=frozenset(), n_voters=1), [1.0])
 
 
-ROWS = (("heldout", 0.9), ("dirichlet", 0.1))
-FIXED = (("heldout", 0.9), ("gibbs", 0.05), ("cantelli", 0.05))
+ROWS = (("heldout", 0.9), ("occam", 0.05), ("dirichlet", 0.05))
+FIXED = (("heldout", 0.9), ("occam", 0.05), ("gibbs", 0.025), ("cantelli", 0.025))
 COUNTS = (("gibbs", 0.5), ("cantelli", 0.5))
-HIDDEN_FIXED = (("heldout", 0.9), ("seeger", 0.1))
+HIDDEN_FIXED = (("heldout", 0.9), ("occam", 0.05), ("seeger", 0.05))
 HIDDEN = (("gibbs", 0.5), ("seeger", 0.5))
 
 
@@ -173,7 +179,7 @@ def test_the_default_takes_the_members_that_the_statistics_can_carry(
     certificate = certify(statistics, delta=0.1)
     assert certificate.bound == "best"
     parameters = certificate.bound_parameters
-    assert parameters == {"delta": 0.1, "constant": "exact", "shares": [[*s] for s in shares]}
+    assert parameters == {"delta": 0.1, "constant": "one-sided", "shares": [[*s] for s in shares]}
     by_hand = {
         name: bound_at(name, 0.1 * share).value(statistics, certificate.weights)
         for name, share in shares
@@ -200,13 +206,14 @@ def test_the_default_does_not_depend_on_the_counts():
     for error in (0.0, 0.1, 0.5):
         votes, y = make_votes(error=error)
         fields = certify(votes, y, weights=UNIFORM).bound_parameters
-        assert fields["shares"] == [["heldout", 0.9], ["dirichlet", 0.1]]
+        assert fields["shares"] == [[*share] for share in ROWS]
 
 
 def test_weights_of_which_no_member_says_anything():
     votes, y = make_votes()
-    certificate = certify(votes, y, weights=np.eye(9)[0], bound="best")
+    certificate = certify(votes, y, weights=[0.5, 0.5, 0, 0, 0, 0, 0, 0, 0], bound="best")
     assert certificate.vacuous
+    assert certificate.evidence["winner"] == "dirichlet"
     certificate.verify(votes, y)
 
 

@@ -2,6 +2,7 @@
 
 import json
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
@@ -16,7 +17,7 @@ from certivote import (
     VoteStatistics,
     certify,
 )
-from certivote.bounds import HeldoutBound, clopper_pearson, get_bound
+from certivote.bounds import HeldoutBound, clopper_pearson, get_bound, sequential_limit
 from reference import binomial_tail
 
 
@@ -255,3 +256,44 @@ def test_large_labels_of_two_types_are_refused():
     with pytest.raises(ValueError, match=r"must hold numbers below 2\*\*53"):
         certify(votes, y)
     assert certify(votes, y.astype(np.uint64)).risk_bound == 1.0
+
+
+# --- limits that hold at all sizes at once ---
+
+
+def mixture(k, m, p):
+    """∫₀¹ uᵏ ((1−pu)/(1−p))ᵐ⁻ᵏ du, integrated."""
+    return mpmath.quad(
+        lambda u: u**k * ((1 - p * u) / (1 - p)) ** (m - k), [0, min(1, k / (m * p)), 1]
+    )
+
+
+@pytest.mark.parametrize("delta", [0.05, 1e-6])
+def test_sequential_limits_are_where_the_mixture_reaches_its_level(delta):
+    for k, m in ((0, 1), (0, 100), (1, 2), (20, 1_000), (37, 90), (99, 100), (150, 3_000)):
+        limit = sequential_limit(k, m, delta)
+        with mpmath.workdps(40):
+            assert mixture(k, m, mpmath.mpf(limit)) >= 1 / mpmath.mpf(delta)
+            below = mpmath.mpf(limit) - mpmath.mpf(10) ** -9
+            if limit < 1.0 - 1e-9:
+                assert mixture(k, m, below) < 1 / mpmath.mpf(delta)
+        assert limit > clopper_pearson(k, m, delta)
+
+
+def test_sequential_limits_of_known_counts():
+    assert sequential_limit(20, 1_000) <= 0.0365  # however often one looks
+    assert sequential_limit(7, 7) == 1.0
+    values = [sequential_limit(k, 50) for k in range(51)]
+    assert values == sorted(values)
+
+
+def test_the_bound_takes_the_sequential_limit():
+    losses = np.random.default_rng(0).random((200, 5)) < 0.2
+    statistics, uniform = VoteStatistics.from_losses(losses, keep_rows=True), np.full(5, 0.2)
+    bound = HeldoutBound().for_all_sizes()
+    assert bound.is_anytime
+    assert not HeldoutBound().is_anytime
+    k = statistics.vote_errors(uniform)
+    assert bound.value(statistics, uniform) == sequential_limit(k, 200)
+    with pytest.raises(ValueError, match="anytime must be True, False or None"):
+        HeldoutBound(anytime="yes").value(statistics, uniform)

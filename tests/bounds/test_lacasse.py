@@ -156,7 +156,7 @@ def test_derivatives_of_the_supremum(exact):
         e, d = random_moments(rng)
         kappa = 0.3 * _slack_to_plateau(e, d)
         step = 1e-12
-        _, *partials = _supremum(e, d, kappa)
+        _, *partials, _ = _supremum(e, d, kappa)
         point = [exact.mpf(e), exact.mpf(d), exact.mpf(kappa)]
         for index, partial in enumerate(partials):
             h = point[index] * step

@@ -191,8 +191,8 @@ def test_certify_with_any_bound(data, small, votes_by_hand):
 def test_the_default_is_the_smallest_of_several(data, votes_by_hand):
     X, y, X_new, y_new = data
     vote = MajorityVoteClassifier(n_voters=11, random_state=0).fit(X, y)
-    shares = [["heldout", 0.9], ["dirichlet", 0.1]]
-    expected = {"delta": 0.05, "constant": "exact", "shares": shares}
+    shares = [["heldout", 0.9], ["occam", 0.05], ["dirichlet", 0.05]]
+    expected = {"delta": 0.05, "constant": "one-sided", "shares": shares}
     assert vote.certificate_.bound == "best"
     assert vote.certificate_.bound_parameters == expected
     # The weights of a fitted vote are fixed before new data: it is tested there, with all of delta.

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import certivote.classifiers.base as base
 from certivote import CBBoostClassifier, Certificate, CertificateError, MajorityVoteClassifier
-from certivote.bounds import get_bound
+from certivote.bounds import get_bound, sequential_limit
 
 X, Y = make_classification(3000, 8, n_informative=5, flip_y=0.1, random_state=0)
 asked = Counter()
@@ -37,7 +37,8 @@ def trees(count):
 
 @pytest.fixture(scope="module")
 def looks():
-    vote = MajorityVoteClassifier(bound="lacasse", n_voters=12, random_state=0, anytime=True)
+    """A bound that has no constant for all sizes: δ is shared out."""
+    vote = MajorityVoteClassifier(bound="bennett", n_voters=12, random_state=0, anytime=True)
     certificates = []
     for start in range(0, 3000, 600):
         vote.partial_fit(X[start : start + 600], Y[start : start + 600])
@@ -57,10 +58,10 @@ def test_each_look_is_the_bound_at_its_own_delta(looks):
     vote, certificates = looks
     last = certificates[-1]
     assert (last.n_samples, last.provenance["look"]) == (2700, 5)
-    bound = get_bound("lacasse", delta=0.05 / 30)
+    bound = get_bound("bennett", delta=0.05 / 30)
     value = bound.value(vote.statistics_, vote.weights_)
     assert last.risk_bound == pytest.approx(value, rel=1e-12)
-    later = MajorityVoteClassifier(bound="lacasse", n_voters=12, random_state=0)
+    later = MajorityVoteClassifier(bound="bennett", n_voters=12, random_state=0)
     later.partial_fit(X[:600], Y[:600]).partial_fit(X[600:], Y[600:])
     assert later.certificate_.delta == 0.05
     assert later.certificate_.risk_bound < last.risk_bound
@@ -91,8 +92,45 @@ def test_new_data_is_certified_at_the_whole_delta(looks):
     assert "look" not in vote.certify(more, labels, bound="gibbs").provenance
 
 
+def test_a_bound_for_all_sizes_is_looked_at_for_nothing(tmp_path):
+    vote = MajorityVoteClassifier(bound="lacasse", n_voters=12, random_state=0, anytime=True)
+    for number, start in enumerate(range(0, 1500, 500), start=1):
+        vote.partial_fit(X[start : start + 500], Y[start : start + 500])
+        certificate = vote.certificate_
+        assert (certificate.delta, certificate.provenance["look"]) == (0.05, number)
+        assert certificate.bound_parameters == {"delta": 0.05, "constant": "anytime"}
+        value = get_bound("lacasse", constant="anytime").value(vote.statistics_, vote.weights_)
+        assert certificate.risk_bound == value
+    told = " ".join(certificate.assumptions)
+    assert "may depend on anything" in told
+    assert "decided without looking at any of" not in told
+    certificate.to_json(tmp_path / "look.json")
+    again = Certificate.from_json(tmp_path / "look.json")
+    assert again == certificate
+    again.verify(statistics=vote.statistics_)
+    fields = json.loads(certificate.to_json())
+    fields["bound_parameters"]["constant"] = "exact"
+    with pytest.raises(CertificateError, match="delta_of_all_looks"):
+        Certificate.from_dict(fields)
+
+
+@pytest.mark.parametrize("name", ["best", "heldout"])
+def test_the_test_of_the_prior_vote_is_looked_at_for_nothing(name, tmp_path):
+    vote = MajorityVoteClassifier(bound=name, n_voters=12, random_state=0, anytime=True)
+    vote.partial_fit(X[:600], Y[:600]).partial_fit(X[600:900], Y[600:900])
+    certificate = vote.certificate_
+    assert (certificate.delta, certificate.provenance["look"]) == (0.05, 2)
+    errors, m = certificate.evidence["vote_errors"], certificate.n_samples
+    limit = sequential_limit(errors, m, 0.05 if name == "heldout" else 0.05 * 0.9)
+    assert certificate.risk_bound == limit
+    certificate.to_json(tmp_path / "look.json")
+    again = Certificate.from_json(tmp_path / "look.json")
+    assert again == certificate
+    again.verify(statistics=vote.statistics_)
+
+
 def test_the_looks_of_a_bound_object_share_its_own_delta():
-    bound = get_bound("tandem", delta=0.1)
+    bound = get_bound("tandem", delta=0.1, constant="exact")
     vote = clone(MajorityVoteClassifier(n_voters=8, bound=bound, anytime=True, random_state=0))
     assert vote.fit(X[:600], Y[:600]).certificate_.delta == 0.05
     assert bound.delta == 0.1
@@ -205,8 +243,8 @@ def test_anytime_cannot_be_changed_afterwards():
 
 def test_all_looks_share_the_delta_of_the_first(tmp_path):
     X, y = make_classification(300, 6, random_state=0)
-    vote = MajorityVoteClassifier(n_voters=5, anytime=True, random_state=0).fit(X[:200], y[:200])
-    vote.set_params(delta=0.5).partial_fit(X[200:], y[200:])
+    vote = MajorityVoteClassifier(n_voters=5, bound="bennett", anytime=True, random_state=0)
+    vote.fit(X[:200], y[:200]).set_params(delta=0.5).partial_fit(X[200:], y[200:])
     assert vote.certificate_.delta == pytest.approx(0.05 / 6)
     vote.certificate_.to_json(tmp_path / "certificate.json")
     Certificate.from_json(tmp_path / "certificate.json").verify()

@@ -109,7 +109,7 @@ def test_the_baseline_is_the_last_row_and_no_certificate(compared, shared, votes
 
 @pytest.mark.parametrize("name", list_bounds())
 def test_certificates_are_those_of_votes_by_hand(name, compared, votes, round_up):
-    certificate = certify(votes.certify, votes.y, bound=bound_at(name, 0.05, "exact"))
+    certificate = certify(votes.certify, votes.y, bound=bound_at(name, 0.05))
     test_risk, number, *_ = compared.rows[name]
     assert number == round_up(certificate.risk_bound)
     shares = (votes.test == 1) @ certificate.weights
@@ -161,7 +161,7 @@ def test_sharing_delta_out(shared, compared, votes, round_up):
         # A smaller delta never gives a smaller certificate.
         assert float(round_up(row["risk_bound"])) >= float(compared.rows[name][1])
         if name in list_bounds():
-            bound = bound_at(name, row["delta"], "exact")
+            bound = bound_at(name, row["delta"])
             by_hand = certify(votes.certify, votes.y, bound=bound)
             assert row["risk_bound"] == pytest.approx(by_hand.risk_bound, abs=1e-9)
     best = min(certified, key=lambda name: certified[name]["risk_bound"])

@@ -5,8 +5,16 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
-from certivote import Certificate, CertificateError, MajorityVoteClassifier, VoteStatistics, certify
+from certivote import (
+    Certificate,
+    CertificateError,
+    MajorityVoteClassifier,
+    VoteStatistics,
+    certify,
+    certify_model,
+)
 from certivote.bounds import BestBound, GibbsBound, get_bound
 from certivote.statistics import OutOfBagStatistics, Statistics, kinds, register
 from certivote.voters import Trees
@@ -264,3 +272,19 @@ def test_errors_that_rows_count_at_most_are_verified_with_the_votes():
     fields["neighbours"] = None
     with pytest.raises(CertificateError, match="vote_errors is claimed"):
         Certificate.from_dict(fields).verify(votes, y)
+
+
+@pytest.mark.parametrize("copied", [25, 40])
+def test_a_few_copies_of_measurements_are_found(copied):
+    """Four rounded measurements, none of them continuous, and a tenth of the rows once more."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(3, size=344)
+    middle, spread = np.array([38, 18, 190, 148]), np.array([3, 1, 6, 18])
+    X = np.round(middle + 3 * kind[:, None] * spread / 2 + spread * rng.normal(size=(344, 4)))
+    X[:, :2] += np.round(rng.random((344, 2)), 1)
+    X = np.column_stack([X, rng.integers(3, size=(344, 2))])
+    rows = np.concatenate([np.arange(344), rng.choice(344, copied, replace=False)])
+    model = DecisionTreeClassifier(max_depth=2).fit(X[:20], kind[:20])
+    assert certify_model(model, X, kind).findings == ()
+    with pytest.warns(UserWarning, match="Rows come several times"):
+        certify_model(model, X[rows], kind[rows])

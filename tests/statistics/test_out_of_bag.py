@@ -157,7 +157,7 @@ def test_gradients_against_finite_differences():
             assert gradient[j] == pytest.approx(slope, rel=1e-7, abs=1e-9)
 
 
-@pytest.mark.parametrize("constant", ["maurer", "exact"])
+@pytest.mark.parametrize("constant", ["maurer", "exact", None])
 @pytest.mark.parametrize("name", MOMENT_BOUNDS)
 def test_gradients_of_bounds_against_finite_differences(name, constant):
     bound, prior = get_bound(name, constant=constant), np.full(6, 1 / 6)
@@ -218,7 +218,11 @@ def test_the_certificate_names_its_kind_and_its_sizes_and_assumes_what_it_must()
 
 def test_the_default_has_the_members_that_counts_can_carry():
     certificate = certify(STATISTICS, delta=0.1)
-    expected = {"delta": 0.1, "constant": "exact", "shares": [["gibbs", 0.5], ["cantelli", 0.5]]}
+    expected = {
+        "delta": 0.1,
+        "constant": "one-sided",
+        "shares": [["gibbs", 0.5], ["cantelli", 0.5]],
+    }
     assert certificate.bound_parameters == expected
 
 

@@ -12,21 +12,21 @@ from functools import cache, cached_property
 
 import numpy as np
 import pytest
+from scipy.special import betainc, betaln, rel_entr
 from scipy.stats import binom
 
 from certivote import UnlabelledStatistics, VoteStatistics, certify, minimize
-from certivote.bounds import DirichletBound, get_bound
+from certivote.bounds import DirichletBound, clopper_pearson, get_bound, sequential_limit
 from certivote.bounds.dirichlet import bound as dirichlet
-from certivote.divergences import kl_divergence
+from certivote.divergences import anytime_constant, binary_kl, kl_divergence, kl_inverse_upper
 from certivote.solvers import LBFGS
 from reference import MOMENT_BOUNDS, REFERENCES
 
 from .judge import holds
 
-CONSTANTS = ("maurer", "exact")
 # Rounding of the two numbers that are compared.
 ROUNDING = 1e-9
-ALL_BOUNDS = [(name, constant) for name in MOMENT_BOUNDS for constant in CONSTANTS]
+ALL_BOUNDS = [(name, constant) for name in MOMENT_BOUNDS for constant in get_bound(name).constants]
 UNLABELLED_BOUNDS = [name for name in REFERENCES if REFERENCES[name].uses_unlabelled]
 
 
@@ -161,6 +161,81 @@ def test_the_best_of_two_with_too_much_delta_is_caught():
         for m, delta, n in COUNTED
         if 20 * delta < 1.0
     )
+
+
+# --- one voter, at the default settings: how often a limit of one side fails, by its own sum ---
+
+
+@pytest.mark.parametrize("name", [name for name in REFERENCES if REFERENCES[name].one_moment])
+@pytest.mark.parametrize("m", [5, 20, 100, 700, 5_000])
+def test_one_sided_limits_of_one_voter_fail_as_rarely_as_they_say(name, m):
+    bound, k = get_bound(name), np.arange(m + 1)
+    values = np.array([bound.from_moments(i / m, i / m, 0.0, m) for i in k])
+    for p in np.geomspace(0.005, 0.5, 25):
+        failing = binom.pmf(k[values < bound.oracle(p, p) - ROUNDING], m, p).sum()
+        assert failing <= bound.delta
+    # The same check catches a limit that has no constant and spends more than it says.
+    free = np.array([kl_inverse_upper(i / m, -math.log(0.3) / m) for i in k])
+    assert max(binom.pmf(k[free < p], m, p).sum() for p in np.geomspace(0.005, 0.5, 25)) > 0.05
+
+
+@pytest.mark.parametrize(("m", "n"), [(5, 2), (50, 10), (700, 3), (5_000, 40)])
+def test_the_luckiest_of_many_voters_is_certified_rightly(m, n):
+    """n independent voters of rates in [0.005, 0.5]: one is chosen, at the default settings."""
+    rng = np.random.default_rng([m, n])
+    failures = broken = 0
+    for _ in range(150):
+        for rates in (np.geomspace(0.005, 0.5, n), np.full(n, 0.1)):
+            statistics = VoteStatistics.from_losses(rng.random((m, n)) < rates)
+            result = minimize(get_bound("occam"), statistics)
+            failures += result.value < rates[int(np.argmax(result.weights))]
+        broken += clopper_pearson(int(statistics.errors.min()), m) < 0.1
+    assert holds(failures, 300, 0.05)
+    if n >= 10:
+        assert not holds(broken, 150, 0.05)  # it forgets how many there were to choose from
+
+
+# --- one voter on a growing sample, looked at after every example ---
+
+
+def refuted_at_some_size(rng, p, log_constants, delta, draws=400):
+    """How many sequences have a size at which kl(k/m‖p) is beyond ln(c(m)/δ)/m."""
+    m = np.arange(1, len(log_constants) + 1)
+    failures = 0
+    for _ in range(draws):
+        k = np.cumsum(rng.random(len(m)) < p)
+        divergence = rel_entr(k / m, p) + rel_entr(1 - k / m, 1 - p)
+        failures += bool(np.any(m * divergence > log_constants - math.log(delta)))
+    return failures
+
+
+@pytest.mark.parametrize("p", [0.01, 0.1, 0.5])
+def test_limits_for_all_sizes_hold_at_every_one_of_them(p):
+    sizes, bound = range(1, 5_001), get_bound("gibbs", constant="anytime", delta=0.1)
+    logs = np.log([anytime_constant(m) for m in sizes])
+    for m in (1, 10, 5_000):  # what is simulated is the bound's own statement
+        value = bound.from_moments(0.1, 0.05, 0.0, m)
+        assert m * binary_kl(0.1, value / 2) == pytest.approx(logs[m - 1] - math.log(0.1), rel=1e-6)
+    assert holds(refuted_at_some_size(np.random.default_rng(0), p, logs, 0.1), 400, 0.1)
+    # Without a constant looking again and again is caught.
+    free = refuted_at_some_size(np.random.default_rng(0), p, np.zeros(5_000), 0.1)
+    assert not holds(free, 400, 0.1)
+
+
+@pytest.mark.parametrize("p", [0.005, 0.1, 0.5])
+def test_sequential_limits_hold_at_every_size(p):
+    m, rng, failures, fixed = np.arange(1, 5_001), np.random.default_rng(1), 0, 0
+    for _ in range(400):
+        k = np.cumsum(rng.random(m.size) < p)
+        # The limit is below p where the mixture at p has reached 1/δ, as it grows with p.
+        logs = betaln(k + 1, m - k + 1) + np.log(betainc(k + 1, m - k + 1, p))
+        logs -= (k + 1) * np.log(p) + (m - k) * np.log1p(-p)
+        failures += bool(np.any(logs >= math.log(10)))
+        fixed += bool(np.any(binom.cdf(k, m, p) <= 0.1))
+    last = sequential_limit(int(k[-1]), 5_000, 0.1)
+    assert (last < p) == (logs[-1] >= math.log(10))
+    assert holds(failures, 400, 0.1)
+    assert not holds(fixed, 400, 0.1)  # the limit of one size does not survive looking again
 
 
 # --- two voters that disagree: the statement on d ---

@@ -7,11 +7,13 @@ from .best import BestBound
 from .cantelli import CantelliBound, SplitKLBound
 from .dirichlet import DirichletBound
 from .gibbs_tandem import GibbsBound, TandemBound
-from .heldout import HeldoutBound, clopper_pearson
-from .lacasse import LacasseBound
+from .heldout import HeldoutBound, clopper_pearson, sequential_limit
+from .lacasse import Lacasse2Bound, LacasseBound
 from .moment import MomentBound
-from .oracle import c_bound, first_order_bound, second_order_bound
+from .occam import OccamBound
+from .oracle import c_bound, first_order_bound, second_order_bound, sharp_bound
 from .registry import bound_at, get_bound, list_bounds, list_moment_bounds, register
+from .sharp import SharpBound
 from .split import DisBound, McAllesterBound, SeegerBound
 
 __all__ = [
@@ -24,10 +26,13 @@ __all__ = [
     "DisBound",
     "GibbsBound",
     "HeldoutBound",
+    "Lacasse2Bound",
     "LacasseBound",
     "McAllesterBound",
     "MomentBound",
+    "OccamBound",
     "SeegerBound",
+    "SharpBound",
     "SplitKLBound",
     "TandemBound",
     "bound_at",
@@ -39,6 +44,8 @@ __all__ = [
     "list_moment_bounds",
     "register",
     "second_order_bound",
+    "sequential_limit",
+    "sharp_bound",
 ]
 
 # A new bound: one class in a file of this folder, and one line here.
@@ -46,6 +53,8 @@ for _bound in (
     McAllesterBound,
     SeegerBound,
     LacasseBound,
+    Lacasse2Bound,
+    SharpBound,
     GibbsBound,
     TandemBound,
     DisBound,
@@ -53,6 +62,7 @@ for _bound in (
     SplitKLBound,
     BennettBound,
     HeldoutBound,
+    OccamBound,
     DirichletBound,
     BestBound,
 ):

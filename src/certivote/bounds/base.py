@@ -10,8 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from .._utils.parameters import Parametrised
-from .._utils.validation import check_choice, check_delta, check_distribution, check_prior
-from ..divergences import xi
+from .._utils.validation import check_delta, check_distribution, check_prior
+from ..divergences import (
+    Inverse,
+    anytime_constant,
+    kl_inverse_upper_with_derivatives,
+    one_sided_radius,
+    one_sided_upper,
+    xi,
+)
 from ..labels import check_votes
 from ..statistics import Statistics, VoteStatistics
 from .evaluation import through_softmax
@@ -40,6 +47,8 @@ class Bound(Parametrised, ABC):
     formula: ClassVar[str]
     reference: ClassVar[str]
     settings: ClassVar[Mapping[str, Setting]] = {"delta": DELTA}
+    # Settings that older certificates do not have: None there.
+    later_settings: ClassVar[frozenset[str]] = frozenset()
     figures: ClassVar[Mapping[str, Figure]] = {}
     # What stands in the formula besides what all bounds write: a symbol, and what it means.
     own_symbols: ClassVar[tuple[tuple[str, str], ...]] = ()
@@ -77,6 +86,18 @@ class Bound(Parametrised, ABC):
         were not chosen keep their share of δ.
         """
         return self.copied(delta=delta)
+
+    @property
+    def is_anytime(self) -> bool:
+        """Whether the values at all sizes of a growing sample hold at once."""
+        return False
+
+    def for_all_sizes(self) -> "Bound | None":
+        """Return a form of this bound that holds at all sizes of a growing sample at once, if any.
+
+        Its settings are as they are here, but for what makes it so.
+        """
+        return None
 
     # --- what is said of it ----------------------------------------------------------------------
 
@@ -251,8 +272,12 @@ class Bound(Parametrised, ABC):
         return (self,)
 
     def fixed_weights(self, p: _Array) -> list[_Array]:
-        """Return weights that are known in advance, which a minimisation compares with its own."""
+        """Return weights that are known in advance, and whose errors are to be counted."""
         return []
+
+    def candidates(self, statistics: Statistics, p: _Array) -> list[_Array]:
+        """Return weights that need no descent, which a minimisation compares with its own."""
+        return self.fixed_weights(p)
 
     def least(self, statistics: Statistics, p: _Array) -> float:
         """Return a number that the value is not below at any weights: what is not worth a try."""
@@ -282,11 +307,16 @@ class ConstantBound(Bound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"exact", "maurer"}, default=None
-        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact"). If None, the
-        smallest that is valid, which is "exact".
+    constant : {"one-sided", "exact", "maurer", "anytime"}, default=None
+        The constant c₂: the published 2√m ("maurer"), the smaller ξ(m) ("exact"), or, for upper
+        limits of bounds that have such, c₊(m, ·) ("one-sided"), which pays for deviations in one
+        direction only. If None, the smallest of these that the bound has. With "anytime" it is
+        `anytime_constant`, and the values at all sizes of a growing sample hold at once.
     """
 
+    # The constants that it has, the smallest last. Those with an upper limit that is used by itself
+    # have "one-sided" too.
+    constants: ClassVar[tuple[str, ...]] = ("anytime", "maurer", "exact")
     settings: ClassVar[Mapping[str, Setting]] = {"delta": DELTA, "constant": CONSTANT}
 
     def __init__(self, delta: float = 0.05, constant: str | None = None) -> None:
@@ -296,24 +326,68 @@ class ConstantBound(Bound):
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
         super().check_parameters()
-        if self.constant is not None:
-            check_choice("constant", self.constant, ("maurer", "exact"))
+        if self.constant is not None and self.constant not in self.constants:
+            raise ValueError(
+                f"constant must be one of {', '.join(map(repr, self.constants))} for the bound "
+                f"{self.name!r}, got {self.constant!r}."
+            )
 
     def settled(self, offers: Iterable[str]) -> "Bound":
         """Return this bound with the constant that it takes, by its name."""
-        return self if self.constant is not None else self.copied(constant="exact")
+        return self if self.constant is not None else self.copied(constant=self.constants[-1])
+
+    @property
+    def is_anytime(self) -> bool:
+        """Whether the values at all sizes of a growing sample hold at once."""
+        return self.constant == "anytime"
+
+    def for_all_sizes(self) -> "Bound | None":
+        """Return this bound with the constant for all sizes, if it has one and is told no other."""
+        if "anytime" not in self.constants or self.constant not in (None, "anytime"):
+            return None
+        return self.copied(constant="anytime")
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether upper limits pay for deviations in one direction only."""
+        return (self.constant or self.constants[-1]) == "one-sided"
+
+    def cost(self, copies: int, kl: float, share: float = 1.0) -> float:
+        """Return ``copies·KL + ln(1/(share·δ))``: what a statement pays besides its constant."""
+        return copies * kl - math.log(share) - math.log(self.delta)
 
     def radius(
         self, copies: int, kl: float, m: int, share: float = 1.0, outcomes: int = 2
     ) -> float:
         """Return ``[copies·KL + ln(c(m)/(share·δ))]/m``: how far one statement lets the truth be.
 
-        Two outcomes have the constant c₂, three ``c₃ = c₂ + m``. One copy of the weights is behind
-        the error of a voter, two behind that of a pair.
+        Two outcomes have the constant c₂, three ``c₃ = c₂ + m``, or 2m + 1 for all sizes at once.
+        One copy of the weights is behind the error of a voter, two behind that of a pair. It holds
+        in both directions.
         """
         published = 2.0 * math.sqrt(m)
         # ξ is rounded up, and at m = 1 it is 2√m.
-        constant = published if self.constant == "maurer" else min(xi(m), published)
-        if outcomes == 3:
-            constant += m
-        return (copies * kl + math.log(constant) - math.log(share) - math.log(self.delta)) / m
+        if self.constant == "anytime":
+            constant = anytime_constant(m, outcomes)
+        else:
+            constant = published if self.constant == "maurer" else min(xi(m), published)
+            constant += m if outcomes == 3 else 0.0
+        return (self.cost(copies, kl, share) + math.log(constant)) / m
+
+    def radius_at(
+        self, truth: float, copies: int, kl: float, m: int, share: float = 1.0
+    ) -> tuple[float, float]:
+        """Return the divergence from which on `upper` excludes a truth, and its slope in that."""
+        if self.is_one_sided:
+            return one_sided_radius(truth, self.cost(copies, kl, share), m)
+        return self.radius(copies, kl, m, share), 0.0
+
+    def upper(self, a: float, copies: int, kl: float, m: int, share: float = 1.0) -> Inverse:
+        """Return an upper limit of the mean behind a frequency, by one statement.
+
+        Its derivatives are those in the frequency and in the statement's radius. The mean must be
+        that of a loss of 0 or 1, of whatever is drawn by the weights.
+        """
+        if self.is_one_sided:
+            return one_sided_upper(a, self.cost(copies, kl, share), m)
+        return kl_inverse_upper_with_derivatives(a, self.radius(copies, kl, m, share))

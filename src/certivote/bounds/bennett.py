@@ -5,7 +5,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ..divergences import kl_inverse_upper_with_derivatives
 from ..statistics import Moments
 from .evaluation import Evaluation, Plane, combine, estimate
 from .moment import MomentBound
@@ -47,8 +46,9 @@ class BennettBound(MomentBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"exact", "maurer"}, default=None
-        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
+    constant : {"one-sided", "exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), the smaller ξ(m) ("exact"), or, for what is
+        bounded from above only, c₊(m, ·) ("one-sided", and None).
 
     References
     ----------
@@ -61,7 +61,7 @@ class BennettBound(MomentBound):
     >>> from certivote import format_up
     >>> from certivote.bounds import BennettBound
     >>> format_up(BennettBound().from_moments(0.1, joint_error=0.04, kl=2.0, n_samples=1000))
-    '0.3594'
+    '0.3559'
     """
 
     name = "bennett"
@@ -69,14 +69,14 @@ class BennettBound(MomentBound):
     reference = "Wu, Masegosa, Lorenzen, Igel & Seldin, NeurIPS 2021, arXiv:2106.13624"
     needs = frozenset({"moments", "joint"})
     oracle_name = "Cantelli bound"
+    constants = ("maurer", "exact", "one-sided")
 
     def _variance_terms(self, moments: Moments, kl: float) -> tuple[Evaluation, Evaluation]:
         """Return kl⁺(e_S) and kl⁺(d_S)."""
         m = moments.joint_size
-        psi = self.radius(2, kl, m, share=_VARIANCE_SHARE)
-        e = kl_inverse_upper_with_derivatives(moments.joint_error, psi)
+        e = self.upper(moments.joint_error, 2, kl, m, share=_VARIANCE_SHARE)
         # As a difference, d_S may be 0 by rounding only: there its derivative must not be infinite.
-        d = kl_inverse_upper_with_derivatives(max(moments.disagreement, _EPS), psi)
+        d = self.upper(max(moments.disagreement, _EPS), 2, kl, m, share=_VARIANCE_SHARE)
         return estimate(e, 2, m, "joint_error"), estimate(d, 2, m, "disagreement")
 
     def _losses(self, moments: Moments, kl: float) -> NDArray[np.float64]:

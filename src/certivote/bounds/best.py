@@ -19,21 +19,28 @@ _Array = NDArray[np.float64]
 _Shares = tuple[tuple[str, float], ...]
 
 # By what statistics offer, the first that fits: most of δ goes to the test of the prior vote, where
-# its errors are known, and the rest to bounds under which the weights may be learned. Without
+# its errors are known, a little to the test of single voters, which pay for their number anyway,
+# and the rest to bounds under which the weights may be learned. Without
 # "joint" the disagreement is from more, unlabelled examples. Of the pairs on counts alone this one
 # had nearly the smallest mean over the paper's 16 tasks, and has the C-bound where voters differ.
 _BY_OFFER: tuple[tuple[frozenset[str], _Shares], ...] = (
-    (frozenset({"fixed votes", "rows", "joint"}), (("heldout", 0.9), ("dirichlet", 0.1))),
     (
-        frozenset({"fixed votes", "joint"}),
-        (("heldout", 0.9), ("gibbs", 0.05), ("cantelli", 0.05)),
+        frozenset({"fixed votes", "rows", "joint", "voter errors"}),
+        (("heldout", 0.9), ("occam", 0.05), ("dirichlet", 0.05)),
+    ),
+    (
+        frozenset({"fixed votes", "joint", "voter errors"}),
+        (("heldout", 0.9), ("occam", 0.05), ("gibbs", 0.025), ("cantelli", 0.025)),
     ),
     (frozenset({"joint"}), (("gibbs", 0.5), ("cantelli", 0.5))),
-    (frozenset({"fixed votes", "moments"}), (("heldout", 0.9), ("seeger", 0.1))),
+    (
+        frozenset({"fixed votes", "moments", "voter errors"}),
+        (("heldout", 0.9), ("occam", 0.05), ("seeger", 0.05)),
+    ),
     (frozenset({"moments"}), (("gibbs", 0.5), ("seeger", 0.5))),
     (frozenset({"fixed votes"}), (("heldout", 1.0),)),
 )
-_EVERYTHING = frozenset({"fixed votes", "rows", "joint", "moments"})
+_EVERYTHING = frozenset({"fixed votes", "rows", "joint", "moments", "voter errors"})
 
 
 class BestBound(ConstantBound):
@@ -47,13 +54,16 @@ class BestBound(ConstantBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"exact", "maurer"}, default=None
-        The constant of the members that have one: the smallest valid one if None.
+    constant : {"one-sided", "exact", "maurer", "anytime"}, default=None
+        The constant of the members that have one: the smallest valid one if None. Where a member
+        has no one-sided form its constant is "exact". With "anytime" every member is one that holds
+        at all sizes of a growing sample at once.
     shares : sequence of (str, float), default=None
         The names of the members, and their shares of δ, which sum to at most 1. If None, for
 
-        - whole examples (votes): heldout 0.9, dirichlet 0.1;
-        - counts with the errors of the prior vote: heldout 0.9, gibbs 0.05, cantelli 0.05;
+        - whole examples (votes): heldout 0.9, occam 0.05, dirichlet 0.05;
+        - counts with the errors of the prior vote: heldout 0.9, occam 0.05, gibbs 0.025,
+          cantelli 0.025;
         - counts alone (losses in chunks, out of bag): gibbs 0.5, cantelli 0.5;
         - with unlabelled examples: seeger in the place of dirichlet or cantelli.
 
@@ -74,6 +84,7 @@ class BestBound(ConstantBound):
     name = "best"
     formula = "min_i A_i(δ·s_i)"
     reference = "a union bound"
+    constants = ("anytime", "maurer", "exact", "one-sided")
     settings: ClassVar[Mapping[str, Setting]] = {
         "delta": DELTA,
         "constant": CONSTANT,
@@ -126,13 +137,34 @@ class BestBound(ConstantBound):
         if self._built is None or self._built[0] != key:
             self._check_shares(pairs)
             members = {
-                name: bound_with(
-                    name, delta=float(self.delta) * float(share), constant=self.constant
-                )
-                for name, share in pairs
+                name: self._member(name, float(self.delta) * float(share)) for name, share in pairs
             }
             self._built = (key, members)
         return self._built[1]
+
+    def for_all_sizes(self) -> Bound | None:
+        """Return this bound with members that hold at all sizes at once, if all of them can."""
+        members = self._members().values()
+        if any(member.for_all_sizes() is None for member in members):
+            return None
+        return super().for_all_sizes()
+
+    def _member(self, name: str, delta: float) -> Bound:
+        """Return a member with the constant of this bound, or the smallest that it has itself."""
+        member = bound_with(name, delta=delta)
+        if self.is_anytime:
+            for_all_sizes = member.for_all_sizes()
+            if for_all_sizes is None:
+                raise ValueError(
+                    f"constant must be another one than 'anytime' where {name!r} is a member: that "
+                    "bound does not hold at all sizes at once."
+                )
+            return for_all_sizes
+        if self.constant is None or not isinstance(member, ConstantBound):
+            return member
+        return member.copied(
+            constant=self.constant if self.constant in member.constants else "exact"
+        )
 
     def _check_shares(self, pairs: tuple[tuple[Any, Any], ...]) -> None:
         names = [name for name, _ in pairs]
@@ -168,12 +200,12 @@ class BestBound(ConstantBound):
 
     def fixed_weights(self, p: _Array) -> list[_Array]:
         """Return the weights that members know in advance, each once."""
-        found: list[_Array] = []
-        for member in self._members().values():
-            for weights in member.fixed_weights(p):
-                if not any(np.array_equal(weights, other) for other in found):
-                    found.append(weights)
-        return found
+        return _each_once(member.fixed_weights(p) for member in self._members().values())
+
+    def candidates(self, statistics: Statistics, p: _Array) -> list[_Array]:
+        """Return the weights for which members need no descent, each once."""
+        members = self._members(statistics.offers).values()
+        return _each_once(member.candidates(statistics, p) for member in members)
 
     def check_statistics(self, statistics: Statistics) -> None:
         """Refuse statistics that lack what the members need; those of the default adapt."""
@@ -244,6 +276,15 @@ class BestBound(ConstantBound):
         if not isinstance(winner, str) or winner not in members:
             raise ValueError(f"winner must be one of {', '.join(members)}, got {winner!r}.")
         return members[winner], own
+
+
+def _each_once(found: Iterable[list[_Array]]) -> list[_Array]:
+    """Return the weights of several lists, in order, each of them once."""
+    kept: list[_Array] = []
+    for weights in (weights for some in found for weights in some):
+        if not any(np.array_equal(weights, other) for other in kept):
+            kept.append(weights)
+    return kept
 
 
 def _shares_for(offers: Iterable[str]) -> _Shares:

@@ -35,6 +35,7 @@ class FreeMuBound(MomentBound):
     """
 
     oracle_name = "C-bound"
+    constants = ("anytime", "maurer", "exact", "one-sided")
 
     @abstractmethod
     def _estimates(self, moments: Moments, kl: float) -> _Estimates:
@@ -83,8 +84,9 @@ class CantelliBound(FreeMuBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"exact", "maurer"}, default=None
-        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
+    constant : {"one-sided", "exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), the smaller ξ(m) ("exact"), or, for what is
+        bounded from above only, c₊(m, ·) ("one-sided", and None).
 
     References
     ----------
@@ -96,7 +98,7 @@ class CantelliBound(FreeMuBound):
     >>> from certivote import format_up
     >>> from certivote.bounds import CantelliBound
     >>> format_up(CantelliBound().from_moments(0.1, joint_error=0.04, kl=2.0, n_samples=1000))
-    '0.3066'
+    '0.2939'
     """
 
     name = "cantelli"
@@ -106,8 +108,7 @@ class CantelliBound(FreeMuBound):
     def _estimates(self, moments: Moments, kl: float) -> _Estimates:
         r, m_r, m_e = moments.gibbs_risk, moments.gibbs_size, moments.joint_size
         psi_r = self.radius(1, kl, m_r, share=0.5)
-        psi_e = self.radius(2, kl, m_e, share=0.5)
-        e = kl_inverse_upper_with_derivatives(moments.joint_error, psi_e)
+        e = self.upper(moments.joint_error, 2, kl, m_e, share=0.5)
         low = kl_inverse_lower_with_derivatives(r, psi_r)
         high = kl_inverse_upper_with_derivatives(r, psi_r)
         return _Estimates(
@@ -143,8 +144,9 @@ class SplitKLBound(FreeMuBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"exact", "maurer"}, default=None
-        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
+    constant : {"one-sided", "exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), the smaller ξ(m) ("exact"), or, for what is
+        bounded from above only, c₊(m, ·) ("one-sided", and None).
 
     References
     ----------
@@ -156,7 +158,7 @@ class SplitKLBound(FreeMuBound):
     >>> from certivote import format_up
     >>> from certivote.bounds import SplitKLBound
     >>> format_up(SplitKLBound().from_moments(0.1, joint_error=0.04, kl=2.0, n_samples=1000))
-    '0.3098'
+    '0.2972'
     """
 
     name = "splitkl"
@@ -168,9 +170,9 @@ class SplitKLBound(FreeMuBound):
         """Return kl⁺(e_S), kl⁻(d_S) and kl⁺(e_S + d_S)."""
         e, d, m = moments.joint_error, moments.disagreement, moments.joint_size
         psi = self.radius(2, kl, m, share=1.0 / 3.0)
-        both = kl_inverse_upper_with_derivatives(e, psi)
+        both = self.upper(e, 2, kl, m, share=1.0 / 3.0)
         one = kl_inverse_lower_with_derivatives(d, psi)
-        some = kl_inverse_upper_with_derivatives(min(1.0, e + d), psi)
+        some = self.upper(min(1.0, e + d), 2, kl, m, share=1.0 / 3.0)
         return (
             estimate(both, 2, m, "joint_error"),
             estimate(one, 2, m, "disagreement"),

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-__all__ = ["CONSTANT", "DELTA", "MOMENTS", "SYMBOLS", "Figure", "Setting"]
+__all__ = ["ANYTIME", "CONSTANT", "DELTA", "MOMENTS", "SYMBOLS", "Figure", "Setting"]
 
 
 class Setting(NamedTuple):
@@ -40,7 +40,13 @@ class Figure(NamedTuple):
 
 
 DELTA = Setting("δ", "the probability that the claim fails, over the draw of the sample")
-CONSTANT = Setting("Constant c₂(m)", "“maurer” is 2√m, “exact” is the smaller ξ(m)")
+CONSTANT = Setting(
+    "Constant c₂(m)",
+    "“maurer” is 2√m, “exact” the smaller ξ(m), “one-sided” c₊(m, ·), for upper limits alone; "
+    "“anytime” holds for all m at once",
+)
+
+ANYTIME = Setting("Anytime", "whether it holds at all sizes of a growing sample at once")
 
 MOMENTS: dict[str, Figure] = {
     "gibbs_risk": Figure(

@@ -3,7 +3,7 @@
 import math
 from typing import ClassVar, Literal
 
-from ..divergences import Inverse, kl_inverse_upper_with_derivatives
+from ..divergences import Inverse
 from ..statistics import Moments
 from .evaluation import Evaluation, combine, estimate
 from .moment import MomentBound
@@ -15,6 +15,7 @@ __all__ = ["GibbsBound", "OneMomentBound", "TandemBound"]
 class OneMomentBound(MomentBound):
     """``scale · kl⁺(a | [copies·KL + ln(c₂(m)/δ)]/m)`` for one empirical moment ``a``."""
 
+    constants = ("anytime", "maurer", "exact", "one-sided")
     moment: ClassVar[Literal["gibbs_risk", "joint_error"]]
     scale: ClassVar[float]
     copies: ClassVar[int]
@@ -28,8 +29,7 @@ class OneMomentBound(MomentBound):
     def evaluate_moments(self, moments: Moments, kl: float) -> Evaluation:
         """Return the value, not yet rounded, and its partial derivatives."""
         a, m = self.moment_and_size(moments)
-        inverse = kl_inverse_upper_with_derivatives(a, self.radius(self.copies, kl, m))
-        return self.scaled(inverse, m)
+        return self.scaled(self.upper(a, self.copies, kl, m), m)
 
     def scaled(self, inverse: Inverse, m: int) -> Evaluation:
         """Return the bound from an upper bound of its moment."""
@@ -37,7 +37,10 @@ class OneMomentBound(MomentBound):
         return combine(self.scale * bound.value, (self.scale, bound))
 
     def relaxed(self, moments: Moments, kl: float, trade_off: float) -> Evaluation:
-        """Return ``scale·(a/(1−λ/2) + ψ/(λ(1−λ/2)))``, above the bound for any λ in (0, 2)."""
+        """Return ``scale·(a/(1−λ/2) + ψ/(λ(1−λ/2)))``, above the bound for any λ in (0, 2).
+
+        ψ is the radius of the statement in both directions, whatever the constant.
+        """
         a, m = self.moment_and_size(moments)
         slope = self.scale / (1.0 - trade_off / 2.0)
         rate = slope / trade_off
@@ -60,8 +63,9 @@ class GibbsBound(OneMomentBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"exact", "maurer"}, default=None
-        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
+    constant : {"one-sided", "exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), the smaller ξ(m) ("exact"), or, for what is
+        bounded from above only, c₊(m, ·) ("one-sided", and None).
 
     References
     ----------
@@ -72,7 +76,7 @@ class GibbsBound(OneMomentBound):
     >>> from certivote import format_up
     >>> from certivote.bounds import GibbsBound
     >>> format_up(GibbsBound().from_moments(0.1, joint_error=0.04, kl=2.0, n_samples=1000))
-    '0.2883'
+    '0.2806'
     """
 
     name = "gibbs"
@@ -96,8 +100,9 @@ class TandemBound(OneMomentBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"exact", "maurer"}, default=None
-        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
+    constant : {"one-sided", "exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), the smaller ξ(m) ("exact"), or, for what is
+        bounded from above only, c₊(m, ·) ("one-sided", and None).
 
     References
     ----------
@@ -109,7 +114,7 @@ class TandemBound(OneMomentBound):
     >>> from certivote import format_up
     >>> from certivote.bounds import TandemBound
     >>> format_up(TandemBound().from_moments(0.1, joint_error=0.04, kl=2.0, n_samples=1000))
-    '0.3015'
+    '0.2881'
     """
 
     name = "tandem"

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincc, rel_entr
+from scipy.special import betainc, betaincc, betaln, rel_entr
 
 from .._utils.validation import check_count, check_delta, check_distribution, check_distributions
 from ..divergences import kl_inverse_upper
@@ -14,9 +14,16 @@ from ..statistics import Statistics
 from ..voting import is_row
 from .base import Bound
 from .evaluation import round_up
-from .evidence import DELTA, Figure, Setting
+from .evidence import ANYTIME, DELTA, Figure, Setting
 
-__all__ = ["HeldoutBound", "clopper_pearson", "improbable"]
+__all__ = [
+    "HeldoutBound",
+    "check_anytime",
+    "check_errors",
+    "clopper_pearson",
+    "improbable",
+    "sequential_limit",
+]
 
 # The relative error of a computed tail is far smaller, but grows with m; below the other number it
 # is coarse.
@@ -54,7 +61,7 @@ def clopper_pearson(errors: int, n_samples: int, delta: float = 0.05) -> float:
     '0.1023'
     """
     check_delta(delta)
-    m, k = check_count("n_samples", n_samples), _check_errors(errors, n_samples)
+    m, k = check_count("n_samples", n_samples), check_errors(errors, n_samples)
     if k == m:
         return 1.0
     # Chernoff's limit is above the one sought, which the tail itself brackets from there: the
@@ -65,6 +72,57 @@ def clopper_pearson(errors: int, n_samples: int, delta: float = 0.05) -> float:
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if improbable(k, m, middle, delta) else (middle, high)
+    return round_up(high)
+
+
+def sequential_limit(errors: int, n_samples: int, delta: float = 0.05) -> float:
+    """Return an upper limit of the probability of an error for all m at once, rounded up.
+
+    For every rate p the likelihood of the errors so far, mixed over a rate that is uniform below p,
+    over the likelihood at p itself is a martingale of mean 1, if p is the truth::
+
+        M(p) = ∫₀¹ uᵏ ((1−pu)/(1−p))ᵐ⁻ᵏ du = B(k+1, m−k+1) I_p(k+1, m−k+1) / (pᵏ⁺¹ (1−p)ᵐ⁻ᵏ)
+
+    By Ville's inequality it reaches 1/δ at any m with a probability of at most δ. It grows with p:
+    the limit is where it is 1/δ. Rates above p, at which nobody would be too optimistic, are not
+    paid for.
+
+    Parameters
+    ----------
+    errors, n_samples, delta
+        As in `clopper_pearson`. One may look after every trial, and stop whenever one likes.
+
+    References
+    ----------
+    H. Robbins, "Statistical Methods Related to the Law of the Iterated Logarithm", Annals of
+    Mathematical Statistics 41, 1970.
+
+    Examples
+    --------
+    >>> from certivote import format_up
+    >>> from certivote.bounds import clopper_pearson, sequential_limit
+    >>> format_up(sequential_limit(20, 1000)), format_up(clopper_pearson(20, 1000))
+    ('0.0356', '0.0290')
+    """
+    check_delta(delta)
+    m, k = check_count("n_samples", n_samples), check_errors(errors, n_samples)
+    if k == m:
+        return 1.0
+    whole, low, high = float(betaln(k + 1.0, m - k + 1.0)), k / m, 1.0
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if middle >= 1.0:
+            break
+        terms = (
+            whole,
+            math.log(betainc(k + 1.0, m - k + 1.0, middle)),
+            -(k + 1.0) * math.log(middle),
+            -(m - k) * math.log1p(-middle),
+        )
+        # It is small where its terms are large: what rounding may have added is taken off.
+        rounding = _TAIL_ERROR + 1e-14 * math.fsum(map(abs, terms))
+        beyond = math.fsum(terms) - rounding >= -math.log(delta)
+        low, high = (low, middle) if beyond else (middle, high)
     return round_up(high)
 
 
@@ -84,7 +142,14 @@ def improbable(
     return np.asarray(betaincc(k + 1.0, m - k, x) <= small)
 
 
-def _check_errors(errors: object, n_samples: int) -> int:
+def check_anytime(anytime: object) -> None:
+    """Refuse what is neither yes nor no."""
+    if anytime is not None and not isinstance(anytime, bool):
+        raise ValueError(f"anytime must be True, False or None, got {anytime!r}.")
+
+
+def check_errors(errors: object, n_samples: int) -> int:
+    """Return a number of errors, if it can be one of so many examples."""
     if isinstance(errors, bool) or not isinstance(errors, int | np.integer):
         raise ValueError(f"errors must be a whole number, got {errors!r}.")
     if not 0 <= errors <= n_samples:
@@ -94,6 +159,8 @@ def _check_errors(errors: object, n_samples: int) -> int:
 
 class HeldoutBound(Bound):
     """``Beta⁻¹(1−δ/M; k+1, m−k)`` for one of M votes that were fixed before the sample.
+
+    Or `sequential_limit` at δ/M, if it shall hold at all sizes of a growing sample at once.
 
     The number k of errors of such a vote is binomial, and nothing that uses k only is tighter. It
     says nothing (its value is 1) about any other weights: those that were learned from the same
@@ -106,6 +173,8 @@ class HeldoutBound(Bound):
     fixed_votes : array-like of shape (M, n), default=None
         The weights of the votes of which the best is certified, fixed without looking at the
         sample; if None, the prior is the only one.
+    anytime : bool, default=None
+        Whether the values at all sizes of a growing sample shall hold at once.
 
     References
     ----------
@@ -131,7 +200,9 @@ class HeldoutBound(Bound):
     settings: ClassVar[Mapping[str, Setting]] = {
         "delta": DELTA,
         "fixed_votes": Setting("Fixed votes", "those that were fixed in advance, by their weights"),
+        "anytime": ANYTIME,
     }
+    later_settings = frozenset({"anytime"})
     figures: ClassVar[Mapping[str, Figure]] = {
         "vote_errors": Figure(
             "Errors of the vote",
@@ -146,18 +217,34 @@ class HeldoutBound(Bound):
         "or one of the votes fixed in advance."
     )
 
-    def __init__(self, delta: float = 0.05, fixed_votes: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        delta: float = 0.05,
+        fixed_votes: ArrayLike | None = None,
+        anytime: bool | None = None,
+    ) -> None:
         super().__init__(delta)
         self.fixed_votes = fixed_votes
+        self.anytime = anytime
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
         super().check_parameters()
+        check_anytime(self.anytime)
         if self.fixed_votes is not None and np.ndim(self.fixed_votes) != 2:
             raise ValueError(
                 "fixed_votes must be a table with one row of weights per vote, got "
                 f"{np.ndim(self.fixed_votes)} dimension(s)."
             )
+
+    @property
+    def is_anytime(self) -> bool:
+        """Whether the values at all sizes of a growing sample hold at once."""
+        return bool(self.anytime)
+
+    def for_all_sizes(self) -> Bound:
+        """Return this bound by a limit that holds at all sizes of a growing sample at once."""
+        return self.copied(anytime=True)
 
     def members(self) -> tuple[Bound, ...]:
         """Return none: there is nothing to descend."""
@@ -184,7 +271,8 @@ class HeldoutBound(Bound):
             )
 
     def _limit(self, errors: int, m: int, p: NDArray[np.float64]) -> float:
-        return clopper_pearson(errors, m, float(self.delta) / len(self._table(p)))
+        limit = sequential_limit if self.anytime else clopper_pearson
+        return limit(errors, m, float(self.delta) / len(self._table(p)))
 
     def evaluate(
         self, statistics: Statistics, q: NDArray[np.float64], p: NDArray[np.float64]
@@ -216,4 +304,4 @@ class HeldoutBound(Bound):
         q, p = check_distribution("weights", weights, n), check_distribution("prior", prior, n)
         self.check_weights(q, p)
         m = check_count("vote_size", evidence["vote_size"])
-        return self._limit(_check_errors(evidence["vote_errors"], m), m, p)
+        return self._limit(check_errors(evidence["vote_errors"], m), m, p)

@@ -1,16 +1,25 @@
-"""The C-bound certificate that bounds joint error and disagreement at once."""
+"""The C-bound certificates that bound joint error and disagreement at once."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
 
+import numpy as np
 from scipy.special import rel_entr
 
+from ..divergences import (
+    Inverse,
+    binary_kl,
+    kl_inverse_lower_with_derivatives,
+    kl_inverse_upper_with_derivatives,
+    trinomial_kl,
+)
 from ..statistics import Moments
-from .evaluation import Evaluation, Plane
+from .evaluation import Evaluation, Plane, combine, estimate
 from .moment import MomentBound
-from .oracle import c_bound
+from .oracle import c_bound, c_bound_above
 
-__all__ = ["LacasseBound", "Tilt", "tilt"]
+__all__ = ["BallBound", "Lacasse2Bound", "LacasseBound", "Tilt", "tilt"]
 
 _EPS = 2.0**-52
 _LARGEST_LOG = 650.0
@@ -18,7 +27,65 @@ _LARGEST_LOG = 650.0
 _SMALLEST = 1e-140
 
 
-class LacasseBound(MomentBound):
+class BallBound(MomentBound):
+    """A bound over the ball ``kl₃(e_S, d_S‖e, d) ≤ κ``, ``κ = [2KL + ln(c₃(m)/δ')]/m``.
+
+    ``c₃ = c₂ + m``, and δ' is a share of δ.
+    """
+
+    needs = frozenset({"moments", "joint"})
+    ball_share: ClassVar[float] = 1.0
+
+    def kappa(self, moments: Moments, kl: float) -> float:
+        """Return the radius of the ball."""
+        return self.radius(2, kl, moments.joint_size, share=self.ball_share, outcomes=3)
+
+    def largest_c_bound(self, moments: Moments, kl: float) -> tuple[Evaluation, float]:
+        """Return the supremum of the C-bound, and the e at which it is reached, if it is below 1.
+
+        Where it is 1, e is that of the nearest point with ``2e + d = 1``.
+        """
+        e, d = moments.joint_error, moments.disagreement
+        kappa, nearest = self.kappa(moments, kl), 0.5 * (1.0 - d)
+        if _slack_to_plateau(e, d) <= kappa:
+            return Evaluation(1.0), nearest
+        value, in_e, in_d, in_kappa, worst = _supremum(e, d, kappa)
+        if not 0.0 < value < 1.0:
+            return Evaluation(1.0), nearest
+        in_kl = 2.0 * in_kappa / moments.joint_size
+        return Evaluation(value, joint_error=in_e, disagreement=in_d, kl=in_kl), worst
+
+    def excess(self, moments: Moments, kl: float) -> Plane:
+        """Return where the statements say that the true (e, d) is."""
+        both, one = moments.joint_error, moments.disagreement
+        none = max(0.0, 1.0 - both - one)
+        kappa = self.kappa(moments, kl)
+        return lambda e, d: (
+            rel_entr(both, e) + rel_entr(one, d) + rel_entr(none, 1.0 - e - d) - kappa
+        )
+
+    def extend(self, moments: Moments, kl: float) -> Evaluation:
+        """Return an objective above 1, continuous with the value, where the value is 1."""
+        e, d = moments.joint_error, moments.disagreement
+        in_kl = 2.0 / moments.joint_size
+        if 2.0 * e + d >= 1.0:
+            excess = 2.0 * e + d - 1.0
+            return Evaluation(
+                1.0 + self.kappa(moments, kl) + excess,
+                joint_error=2.0,
+                disagreement=1.0,
+                kl=in_kl,
+            )
+        slack, rest = _slack_to_plateau(e, d), 1.0 - e - d
+        return Evaluation(
+            1.0 + self.kappa(moments, kl) - slack,
+            joint_error=math.log(rest / e) if e > 0.0 else math.inf,
+            disagreement=math.log(2.0 * rest / (1.0 - d)),
+            kl=in_kl,
+        )
+
+
+class LacasseBound(BallBound):
     r"""Supremum of the C-bound over a ball around the empirical (e_S, d_S) (Algorithm 3).
 
     ``sup { C(e, d) : kl₃(e_S, d_S‖e, d) ≤ κ }`` with ``κ = [2KL + ln(c₃(m)/δ)]/m`` and
@@ -58,54 +125,142 @@ class LacasseBound(MomentBound):
     name = "lacasse"
     formula = "sup { C(e,d) : kl₃(e_S,d_S‖e,d) ≤ [2KL + ln((c₂(m)+m)/δ)]/m }"
     reference = "Viallard et al., ECML PKDD 2021, Algorithm 3, doi:10.1007/978-3-030-86520-7_11"
-    needs = frozenset({"moments", "joint"})
     oracle_name = "C-bound"
-
-    def kappa(self, moments: Moments, kl: float) -> float:
-        """Return the radius of the ball, ``[2KL + ln(c₃(m)/δ)]/m``."""
-        return self.radius(2, kl, moments.joint_size, outcomes=3)
 
     def evaluate_moments(self, moments: Moments, kl: float) -> Evaluation:
         """Return the value, not yet rounded, and its partial derivatives."""
-        e, d = moments.joint_error, moments.disagreement
-        kappa = self.kappa(moments, kl)
-        if _slack_to_plateau(e, d) <= kappa:
-            return Evaluation(1.0)
-        value, in_e, in_d, in_kappa = _supremum(e, d, kappa)
-        if not 0.0 < value < 1.0:
-            return Evaluation(1.0)
-        return Evaluation(
-            value, joint_error=in_e, disagreement=in_d, kl=2.0 * in_kappa / moments.joint_size
+        return self.largest_c_bound(moments, kl)[0]
+
+    @staticmethod
+    def oracle(gibbs_risk: float, joint_error: float) -> float:
+        """Return the bound at known moments, the C-bound."""
+        return c_bound(gibbs_risk, 2.0 * (gibbs_risk - joint_error))
+
+
+class Lacasse2Bound(BallBound):
+    """Supremum of the C-bound over lacasse's ball, cut by an upper limit of e, at δ/2 each.
+
+    ``sup { C(e, d) : kl₃(e_S, d_S‖e, d) ≤ κ, e ≤ E, d ≤ ½ }`` with ``κ = [2KL + ln(2c₃(m)/δ)]/m``
+    and ``E = kl⁺(e_S | [2KL + ln(2c₂(m)/δ)]/m)``. The sets {C ≥ α} are convex: if the worst point
+    of the ball has e > E, the worst one of the part that is left has e = E. There ``kl₃`` is
+    ``kl(e_S‖E) + (1−e_S) kl(d_S/(1−e_S) ‖ d/(1−E))``, so that d lies between two limits; and C
+    rises with d up to ``d = 2E``, where it is 4E, and then falls.
+
+    Parameters
+    ----------
+    delta : float, default=0.05
+        The probability that the certificate may fail, in (0, 1).
+    constant : {"one-sided", "exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), the smaller ξ(m) ("exact"), or, for what is
+        bounded from above only, c₊(m, ·) ("one-sided", and None).
+
+    References
+    ----------
+    P. Germain, A. Lacasse, F. Laviolette, M. Marchand and J.-F. Roy, "Risk Bounds for the Majority
+    Vote: From a PAC-Bayesian Analysis to a Learning Algorithm", JMLR 16, 2015, arXiv:1503.08329
+    (PAC-Bound 2′).
+
+    Examples
+    --------
+    >>> from certivote import format_up
+    >>> from certivote.bounds import Lacasse2Bound
+    >>> format_up(Lacasse2Bound().from_moments(0.1, joint_error=0.04, kl=2.0, n_samples=1000))
+    '0.2939'
+    """
+
+    name = "lacasse2"
+    formula = "sup { C(e,d) : kl₃(e_S,d_S‖e,d) ≤ [2KL + ln(2(c₂(m)+m)/δ)]/m, e ≤ kl⁺(e_S|ψ₂) }"
+    reference = (
+        "Germain, Lacasse, Laviolette, Marchand & Roy, JMLR 2015, PAC-Bound 2′, arXiv:1503.08329"
+    )
+    constants = ("anytime", "maurer", "exact", "one-sided")
+    oracle_name = "C-bound"
+    ball_share = 0.5
+
+    def largest_joint_error(self, moments: Moments, kl: float) -> Evaluation:
+        """Return E as a function of the moments and KL."""
+        m = moments.joint_size
+        largest = self.upper(moments.joint_error, 2, kl, m, share=0.5)
+        return estimate(largest, 2, m, "joint_error")
+
+    def evaluate_moments(self, moments: Moments, kl: float) -> Evaluation:
+        """Return the value, not yet rounded, and its partial derivatives."""
+        ball, worst = self.largest_c_bound(moments, kl)
+        largest = self.largest_joint_error(moments, kl)
+        if worst <= largest.value:
+            return ball
+        return self._on_the_cut(moments, kl, largest)
+
+    def _on_the_cut(self, moments: Moments, kl: float, largest: Evaluation) -> Evaluation:
+        """Return the largest C-bound of the ball at e = E."""
+        e = largest.value
+        low, high = (
+            self._disagreement(moments, kl, largest, end)
+            for end in (kl_inverse_lower_with_derivatives, kl_inverse_upper_with_derivatives)
         )
+        if low.value <= 2.0 * e <= high.value:
+            return combine(4.0 * e, (4.0, largest)) if e < 0.25 else Evaluation(1.0)
+        d = high if high.value < 2.0 * e else low
+        value = c_bound_above(e + 0.5 * d.value, d.value)
+        if value >= 1.0:
+            return Evaluation(1.0)
+        spread = 1.0 - 2.0 * d.value
+        slope = (1.0 - 2.0 * e - d.value) / spread
+        in_d = 2.0 * slope * (2.0 * e - d.value) / spread
+        combined = combine(value, (4.0 * slope, largest), (in_d, d))
+        # Where no pair errs the first derivative is infinite, whatever the second says.
+        return combined if moments.joint_error > 0.0 else combined._replace(joint_error=math.inf)
+
+    def _disagreement(
+        self, moments: Moments, kl: float, largest: Evaluation, end: Callable[..., Inverse]
+    ) -> Evaluation:
+        """Return the d at one end of the ball's line e = E, as a function of moments and KL."""
+        # As a difference, d may be 0 by rounding only: its derivative must not be infinite there.
+        e, d, limit = moments.joint_error, max(moments.disagreement, _EPS), largest.value
+        others = 1.0 - e
+        psi = max(0.0, self.kappa(moments, kl) - binary_kl(e, limit)) / others
+        share = end(min(1.0, d / others), psi)
+        in_psi = share.psi if math.isfinite(share.psi) else 0.0  # the line touches the ball
+        scale = (1.0 - limit) / others
+        log_odds = math.log(limit / e * others / (1.0 - limit)) if e > 0.0 else math.inf
+        own = Evaluation(
+            0.0,
+            joint_error=scale * (share.frequency * d / others + in_psi * (log_odds + psi)),
+            disagreement=scale * share.frequency,
+            kl=scale * in_psi * 2.0 / moments.joint_size,
+        )
+        in_limit = -share.value - scale * in_psi * (limit - e) / (limit * (1.0 - limit))
+        # Towards larger values of the bound, by what the product may have lost.
+        value = (1.0 - limit) * share.value * (1.0 + math.copysign(8.0 * _EPS, share.psi))
+        return combine(value, (1.0, own), (in_limit, largest))
 
     def excess(self, moments: Moments, kl: float) -> Plane:
         """Return where the statements say that the true (e, d) is."""
-        both, one = moments.joint_error, moments.disagreement
-        none = max(0.0, 1.0 - both - one)
-        kappa = self.kappa(moments, kl)
-        return lambda e, d: (
-            rel_entr(both, e) + rel_entr(one, d) + rel_entr(none, 1.0 - e - d) - kappa
-        )
+        inside, largest = super().excess(moments, kl), self.largest_joint_error(moments, kl).value
+        return lambda e, d: np.maximum(np.maximum(inside(e, d), e - largest), d - 0.5)
 
     def extend(self, moments: Moments, kl: float) -> Evaluation:
         """Return an objective above 1, continuous with the value, where the value is 1."""
-        e, d = moments.joint_error, moments.disagreement
-        in_kl = 2.0 / moments.joint_size
-        if 2.0 * e + d >= 1.0:
-            excess = 2.0 * e + d - 1.0
-            return Evaluation(
-                1.0 + self.kappa(moments, kl) + excess,
-                joint_error=2.0,
-                disagreement=1.0,
-                kl=in_kl,
+        largest = self.largest_joint_error(moments, kl)
+        e, d, limit = moments.joint_error, moments.disagreement, largest.value
+        # The value is 1 where E ≥ ¼ and the ball has a point with 2e + d = 1 and e ≤ E.
+        by_ball = super().extend(moments, kl)
+        if 0.5 * (1.0 - d) > limit:
+            rest = 1.0 - e - d
+            point = trinomial_kl(e, d, limit, 1.0 - 2.0 * limit)
+            own = Evaluation(
+                0.0,
+                joint_error=math.log(rest / e) if e > 0.0 else math.inf,
+                disagreement=math.log(rest / limit * (1.0 - 2.0 * limit) / d) if d > 0.0 else 0.0,
+                kl=2.0 / moments.joint_size,
             )
-        slack, rest = _slack_to_plateau(e, d), 1.0 - e - d
-        return Evaluation(
-            1.0 + self.kappa(moments, kl) - slack,
-            joint_error=math.log(rest / e) if e > 0.0 else math.inf,
-            disagreement=math.log(2.0 * rest / (1.0 - d)),
-            kl=in_kl,
-        )
+            in_limit = (e + rest) / limit - 2.0 * d / (1.0 - 2.0 * limit)
+            by_ball = combine(
+                1.0 + self.kappa(moments, kl) - point, (1.0, own), (in_limit, largest)
+            )
+        by_limit = combine(4.0 * limit, (4.0, largest))
+        nearer = min(by_ball, by_limit, key=lambda evaluation: evaluation.value)
+        return nearer._replace(value=max(1.0, nearer.value))
 
     @staticmethod
     def oracle(gibbs_risk: float, joint_error: float) -> float:
@@ -204,8 +359,8 @@ def _first_guess(one: float, none: float, g: float, kappa: float) -> float:
     return 0.5 * math.log(2.0 * kappa / variance)
 
 
-def _supremum(e: float, d: float, kappa: float) -> tuple[float, float, float, float]:
-    """Return the dual value and its derivatives in e, d and kappa.
+def _supremum(e: float, d: float, kappa: float) -> tuple[float, float, float, float, float]:
+    """Return the dual value, its derivatives in e, d and kappa, and the worst e.
 
     The best s is the root of the increasing ``s(½ − d*) − (1 − 2e* − d*)``, where (e*, d*) is the
     worst point of the ball for s: half the derivative of the dual, by the envelope theorem. Any s
@@ -231,7 +386,7 @@ def _supremum(e: float, d: float, kappa: float) -> tuple[float, float, float, fl
         s += step
         if not low < s < high:
             s = 0.5 * (low + high) if high < math.inf else 2.0 * low + 1e-3
-    return _dual(e, d, kappa, s, worst.scale)
+    return *_dual(e, d, kappa, s, worst.scale), worst.joint_error
 
 
 def _dual(

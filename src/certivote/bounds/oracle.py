@@ -3,7 +3,13 @@
 Markov's inequality on the weight W of the erring voters: the vote errs only where W ≥ ½.
 """
 
-__all__ = ["c_bound", "c_bound_above", "first_order_bound", "second_order_bound"]
+__all__ = [
+    "c_bound",
+    "c_bound_above",
+    "first_order_bound",
+    "second_order_bound",
+    "sharp_bound",
+]
 
 _EPS = 2.0**-52
 
@@ -78,6 +84,23 @@ def c_bound(gibbs_risk: float, disagreement: float) -> float:
     if value < -_ROUNDING / spread:
         return 1.0
     return max(0.0, value)
+
+
+def sharp_bound(gibbs_risk: float, disagreement: float) -> float:
+    """Return the smaller of the C-bound and ``r + d``: the smallest that r and d allow.
+
+    Parameters
+    ----------
+    gibbs_risk, disagreement
+        As in `c_bound`.
+
+    Examples
+    --------
+    >>> from certivote.bounds.oracle import sharp_bound
+    >>> sharp_bound(0.25, 0.125)
+    0.375
+    """
+    return min(c_bound(gibbs_risk, disagreement), gibbs_risk + disagreement)
 
 
 def c_bound_above(gibbs_risk: float, disagreement: float) -> float:

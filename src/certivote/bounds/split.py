@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
 from ..divergences import (
     Inverse,
     kl_inverse_lower_with_derivatives,
-    kl_inverse_upper_with_derivatives,
 )
 from ..statistics import Moments
 from .evaluation import Evaluation, Plane, combine, estimate
@@ -36,9 +36,11 @@ class SplitBound(MomentBound):
 
     uses_unlabelled = True
 
-    def largest_gibbs_risk(self, a: float, psi: float) -> Inverse:
-        """Return an upper bound of r, and its derivatives in r_S and ψ."""
-        return kl_inverse_upper_with_derivatives(a, psi)
+    constants: ClassVar[tuple[str, ...]] = ("anytime", "maurer", "exact", "one-sided")
+
+    def largest_gibbs_risk(self, a: float, kl: float, m: int) -> Inverse:
+        """Return an upper bound of r, and its derivatives in r_S and ψ_r."""
+        return self.upper(a, 1, kl, m, share=0.5)
 
     def smallest_disagreement(self, a: float, psi: float) -> Inverse:
         """Return a lower bound of d, and its derivatives in d_S and ψ."""
@@ -56,8 +58,11 @@ class SplitBound(MomentBound):
         ``ψ_r = [KL + ln(2c₂/δ)]/m`` and ``ψ₂ = [2KL + ln(2c₂/δ)]/m``.
         """
         m_r, m_d = moments.gibbs_size, moments.disagreement_size
-        psi_r, psi_d = self.radius(1, kl, m_r, share=0.5), self.radius(2, kl, m_d, share=0.5)
-        r = (largest or self.largest_gibbs_risk)(moments.gibbs_risk, psi_r)
+        if largest is None:
+            r = self.largest_gibbs_risk(moments.gibbs_risk, kl, m_r)
+        else:
+            r = largest(moments.gibbs_risk, self.radius(1, kl, m_r, share=0.5))
+        psi_d = self.radius(2, kl, m_d, share=0.5)
         d = (smallest or self.smallest_disagreement)(moments.disagreement, psi_d)
         return estimate(r, 1, m_r, "gibbs_risk"), estimate(d, 2, m_d, "disagreement")
 
@@ -124,11 +129,12 @@ class McAllesterBound(SplitCBound):
 
     name = "mcallester"
     formula = "C(r_S + √(ψ_r/2), d_S − √(ψ₂/2))"
+    constants = ("anytime", "maurer", "exact")
     reference = "Viallard et al., ECML PKDD 2021, Algorithm 1, doi:10.1007/978-3-030-86520-7_11"
 
-    def largest_gibbs_risk(self, a: float, psi: float) -> Inverse:
-        """Return an upper bound of r, and its derivatives in r_S and ψ."""
-        width = math.sqrt(psi / 2.0)
+    def largest_gibbs_risk(self, a: float, kl: float, m: int) -> Inverse:
+        """Return an upper bound of r, and its derivatives in r_S and ψ_r."""
+        width = math.sqrt(self.radius(1, kl, m, share=0.5) / 2.0)
         return Inverse(a + width, 1.0, 0.25 / width)
 
     def smallest_disagreement(self, a: float, psi: float) -> Inverse:
@@ -146,8 +152,9 @@ class SeegerBound(SplitCBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"exact", "maurer"}, default=None
-        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
+    constant : {"one-sided", "exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), the smaller ξ(m) ("exact"), or, for what is
+        bounded from above only, c₊(m, ·) ("one-sided", and None).
 
     References
     ----------
@@ -159,7 +166,7 @@ class SeegerBound(SplitCBound):
     >>> from certivote import format_up
     >>> from certivote.bounds import SeegerBound
     >>> format_up(SeegerBound().from_moments(0.1, joint_error=0.04, kl=2.0, n_samples=1000))
-    '0.4079'
+    '0.3954'
     """
 
     name = "seeger"
@@ -178,8 +185,9 @@ class DisBound(SplitBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"exact", "maurer"}, default=None
-        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
+    constant : {"one-sided", "exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), the smaller ξ(m) ("exact"), or, for what is
+        bounded from above only, c₊(m, ·) ("one-sided", and None).
 
     References
     ----------
@@ -191,7 +199,7 @@ class DisBound(SplitBound):
     >>> from certivote import format_up
     >>> from certivote.bounds import DisBound
     >>> format_up(DisBound().from_moments(0.1, joint_error=0.04, kl=2.0, n_samples=1000))
-    '0.4306'
+    '0.4157'
     """
 
     name = "dis"

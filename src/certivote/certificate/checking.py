@@ -59,7 +59,7 @@ def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     except ValueError as error:
         raise CertificateFormatError(str(error)) from error
     provenance = check_provenance(provenance)
-    check_looks(provenance, float(bound.delta))
+    check_looks(provenance, bound)
     _check_origin_of_prior(provenance, weights, prior)
     _check_sizes(n_samples, evidence, provenance, bound)
     votes = fields["votes_sha256"]
@@ -209,7 +209,7 @@ def _check_bound(name: str, parameters: dict[str, Any]) -> Bound:
             f"bound must be one of {', '.join(list_bounds())}, got {name!r}."
         )
     expected = set(get_bound(name).get_params(deep=False))
-    if set(parameters) != expected:
+    if set(parameters) | get_bound(name).later_settings != expected:
         raise CertificateError(
             f"bound_parameters must be {', '.join(sorted(expected))}, "
             f"got {', '.join(sorted(parameters)) or 'none'}."
@@ -302,7 +302,8 @@ def _settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
     def as_floats(value: Any) -> Any:
         if isinstance(value, list):
             return [as_floats(item) for item in value]
-        return float(value) if isinstance(value, Integral) else value
+        is_number = isinstance(value, Integral) and not isinstance(value, bool)
+        return float(value) if is_number else value
 
     settings = plain("bound_parameters", parameters)
     return {name: as_floats(value) for name, value in settings.items()}

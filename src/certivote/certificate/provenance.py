@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any
 
 from .._utils.validation import check_choice, check_count, check_number
+from ..bounds import Bound
 from ..statistics import UnlabelledStatistics, kind_of
 from ..statistics.base import check_name
 
@@ -150,6 +151,12 @@ _LOOK = (
     "{delta}/(k(k+1)) for its number k. All of these hold at once, with confidence 1 − {delta}: "
     "no other certificate is among them. The sizes of the batches were decided without looking at "
     "any of the examples, nor at certificates before: only when to stop may depend on these."
+)
+_ANYTIME = (
+    "This is number {look} of the certificates of one vote on a growing sample. Those of all sizes "
+    "hold at once: when to look, how many examples to add and when to stop may depend on anything. "
+    "No example was left out or put elsewhere after it was seen, and the voters and the prior were "
+    "fixed before the first one. No other certificate is among them."
 )
 _EXAMPLES = (
     "No example is there twice, by oversampling or because one subject gave several rows, and "
@@ -302,6 +309,8 @@ def _choice_of_one(provenance: Mapping[str, Any], version: int = 2) -> str:
     look, delta = provenance.get("look"), provenance.get("delta_of_all_looks")
     if look is None:
         return _ONLY
+    if delta is None:
+        return _ANYTIME.format(look=look)
     return (_LOOK_1 if version == 1 else _LOOK).format(look=look, delta=delta)
 
 
@@ -357,11 +366,13 @@ def check_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
     return checked
 
 
-def check_looks(provenance: Mapping[str, Any], delta: float) -> None:
-    """Refuse a certificate of a sequence whose delta is not that of its number."""
+def check_looks(provenance: Mapping[str, Any], bound: Bound) -> None:
+    """Refuse a certificate of a sequence whose bound or delta is not one of its number."""
     if "look" not in provenance and "delta_of_all_looks" not in provenance:
         return
-    look = check_count("look", provenance.get("look"))
+    look, delta = check_count("look", provenance.get("look")), float(bound.delta)
+    if "delta_of_all_looks" not in provenance and bound.is_anytime:
+        return
     total = check_number("delta_of_all_looks", provenance.get("delta_of_all_looks"), 0.0, 1.0)
     expected = total / (look * (look + 1))
     if abs(delta - expected) > 1e-12 * expected:

@@ -207,6 +207,11 @@ class Family(ABC):
 
     def check_vote(self, vote: Vote) -> None:
         """Refuse a vote about which this family cannot speak."""
+        if vote.bound.is_anytime:
+            raise ValueError(
+                f"{self.name!r} can be claimed only of one sample, not at all sizes of a growing "
+                "one: certify without anytime."
+            )
         if self.needs_fixed and not vote.fixed:
             raise ValueError(
                 f"{self.name!r} can be claimed only of a vote that was fixed before the sample: "

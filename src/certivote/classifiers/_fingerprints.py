@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from hashlib import blake2b
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,11 @@ _MOSTLY_DISTINCT = 0.9
 _HALVES, _FEW_ROWS = 4, 30
 # A continuous feature has more decimals than so many, and so many values for each distinct row.
 _FEW_DECIMALS, _MANY_VALUES = 3, 0.5
+# Columns with so many values are rich, and so many of them are looked at. Of the rows that agree
+# without half of these such a share agrees in them too, if they are copies.
+_RICH_VALUES, _RICH_COLUMNS, _THROUGHOUT = 20, 6, 0.65
+# Where more rows than such a share come again, other columns tell them apart no better.
+_FEW_REPEATED = 0.2
 # A batch of fewer distinct rows may come again by chance, row for row.
 _TELLING = 12
 # How many standard errors each of the numbers of rows that come k times may be off.
@@ -113,7 +119,8 @@ def is_hardly_chance(X: Any, rows: NDArray[np.uint64]) -> bool:
 
     They are if a feature is continuous; if half of the columns, whichever, tell the rows apart as
     well as all do, where independent draws that agree in one half would differ in the other; or if
-    they come as often as no independent draws would, from whatever distribution.
+    they come as often as no independent draws would, from whatever distribution; or if rows that
+    agree without half of the columns with most values, whichever, agree in these as well.
     """
     distinct, times = np.unique(rows, return_counts=True)
     if has_continuous(X, distinct.size):
@@ -122,11 +129,33 @@ def is_hardly_chance(X: Any, rows: NDArray[np.uint64]) -> bool:
         return False
     if _come_unlike_draws(times):
         return True
+    if not sparse.issparse(X) and _agree_throughout(X, rows.size - distinct.size):
+        return True
     n = X.shape[1] if sparse.issparse(X) else len(_columns(X))
     rng = np.random.default_rng(0)
     halves = (rng.permutation(n)[: n // 2] for _ in range(_HALVES if n > 1 else 0))
     told_apart = [np.unique(row_fingerprints(X, half)).size for half in halves]
     return bool(told_apart) and min(told_apart) >= _MOSTLY_DISTINCT * distinct.size
+
+
+def _agree_throughout(X: Any, repeated: int) -> bool:
+    """Tell whether rows that agree without half of the richest columns agree in these as well.
+
+    Of independent draws that agree in the other columns most would not. Three such columns are
+    needed, as one may be the sum of the others.
+    """
+    columns = _columns(X)
+    values = np.array([np.unique(_bits(column)).size for column in columns])
+    rich = np.argsort(-values, kind="stable")[:_RICH_COLUMNS]
+    rich = rich[values[rich] >= _RICH_VALUES]
+    if rich.size < 3 or repeated > _FEW_REPEATED * len(columns[0]):
+        return False
+    for half in combinations(rich.tolist(), (rich.size + 1) // 2):
+        others = np.setdiff1d(np.arange(values.size), half)
+        without = row_fingerprints(X, others)
+        if repeated < _THROUGHOUT * (without.size - np.unique(without).size):
+            return False
+    return True
 
 
 def _come_unlike_draws(times: NDArray[np.intp]) -> bool:

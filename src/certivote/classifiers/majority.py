@@ -86,8 +86,10 @@ class MajorityVoteClassifier(CertifiedVote):
         Show progress bars if positive; prettier ones if `rich` is installed.
     anytime : bool, default=False
         Whether the certificates of `fit` and of every `partial_fit` after it shall hold all at
-        once, however many there are and whenever one stops: the k-th is given at ``δ/(k(k+1))``.
-        Otherwise each holds by itself, for the sample size at which it was asked for.
+        once, however many there are and whenever one stops. Bounds that have a form for all sizes
+        take it, and the sizes of the batches may depend on anything; with the others (``bennett``,
+        and one that was given a constant) the k-th is given at ``δ/(k(k+1))``. Otherwise each holds
+        by itself, for the sample size at which it was asked for.
     claims : sequence of str or Family, default=None
         What else is claimed at once, such as ``"recall"`` or ``"error by region"``: see
         `certivote.claims.parse_claim`. They share δ, and the columns that they are about are given
@@ -181,7 +183,7 @@ class MajorityVoteClassifier(CertifiedVote):
     def _bound(self, provenance: Mapping[str, Any]) -> Bound:
         """Return the bound at the δ of a certificate: that of its number, if it is one of many."""
         look = provenance.get("look")
-        if look is None:
+        if look is None or "delta_of_all_looks" not in provenance:
             return self._fitted_bound
         own: Bound = clone(self._fitted_bound)
         own.delta = provenance["delta_of_all_looks"] / (look * (look + 1))
@@ -198,8 +200,12 @@ class MajorityVoteClassifier(CertifiedVote):
         if self.anytime and self._families:
             raise ValueError("claims are for one sample, not for a growing one: anytime=False.")
         if self.anytime:
-            self._provenance["delta_of_all_looks"] = float(self._fitted_bound.delta)
             self._provenance["look"] = 1
+            for_all_sizes = self._fitted_bound.for_all_sizes()
+            if for_all_sizes is None:
+                self._provenance["delta_of_all_looks"] = float(self._fitted_bound.delta)
+            else:
+                self._fitted_bound = for_all_sizes
         self._prior: NDArray[np.float64] | None = None
         if self._learns_prior():
             self._prior = self._logistic(X, y)
@@ -260,8 +266,9 @@ class MajorityVoteClassifier(CertifiedVote):
         The voters stay as they are, and the old data is not needed again. The first call on an
         unfitted vote is `fit`. A certificate holds for the size at which it was asked for: looking
         again and again, and stopping when one pleases, is a choice among several, which only
-        ``anytime=True`` pays for; the sizes of the batches must not depend on the certificates
-        before, nor on the examples. The bound, its delta and the prior are those of the first call.
+        ``anytime=True`` pays for; unless its bound is one for all sizes, the sizes of the batches
+        must not depend on the certificates before, nor on the examples. The bound, its delta and
+        the prior are those of the first call.
         Examples are counted once: a batch with many that are known is refused, as far as
         rows tell examples apart (where all features are discrete and rows repeat, only whole
         batches and large parts of them are known again).

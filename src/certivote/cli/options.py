@@ -119,7 +119,8 @@ Delta = Annotated[
 Constant = Annotated[
     str | None,
     typer.Option(
-        help="maurer for the published constant 2√m; if not given, the smallest that is valid."
+        help="maurer for the published constant 2√m, exact for the smaller ξ(m); if not given, the "
+        "smallest that is valid."
     ),
 ]
 Claim = Annotated[

@@ -8,13 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils.formatting import format_up
 from ..solvers import MinimizeResult
+from ..solvers.base import FIXED, NOT_DESCENDED
 from .base import Display, foreground, legend_below
 from .palette import BLUE, ORANGE, VERMILION
 
 __all__ = ["OptimisationDisplay"]
-
-# What a solver says of weights that it did not find, but was given.
-_FIXED = "fixed in advance"
 
 
 class OptimisationDisplay(Display):
@@ -71,8 +69,8 @@ class OptimisationDisplay(Display):
     def caption(self) -> str:
         """What the picture says, and how the solver ended."""
         end = "It converged" if self.converged else f"It stopped: {self.message}"
-        if self.message == _FIXED:
-            end = "The bound of a vote fixed in advance was smaller, and is what is certified"
+        if self.message in (FIXED, NOT_DESCENDED):
+            end = f"The bound of a vote {self.message} was smaller, and is what is certified"
         return (
             "How the bound fell while the weights were learned; where it jumps up, the solver "
             f"starts from another point. {end}. The certificate holds in any case."

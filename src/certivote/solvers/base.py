@@ -17,9 +17,12 @@ from .._utils.validation import check_prior
 from ..bounds import Bound
 from ..statistics import Statistics
 
-__all__ = ["Callback", "MinimizeResult", "Problem", "Solver"]
+__all__ = ["FIXED", "NOT_DESCENDED", "Callback", "MinimizeResult", "Problem", "Solver"]
 
 Callback = Callable[[int, float], object]
+
+# What is said of weights that were not found by a descent.
+FIXED, NOT_DESCENDED = "fixed in advance", "found without a descent"
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +121,12 @@ class Solver(Parametrised, ABC):
         bound.check_statistics(statistics)
         bound = bound.settled(statistics.offers)
         p = check_prior(prior, statistics.n_voters)
-        fixed = bound.fixed_weights(p)
-        found = [(weights, True, "fixed in advance") for weights in fixed]
+        fixed = bound.candidates(statistics, p)
+        known = bound.fixed_weights(p)
+        found = [
+            (q, True, FIXED if any(np.array_equal(q, other) for other in known) else NOT_DESCENDED)
+            for q in fixed
+        ]
         history: list[float] = []
         with one_blas_thread():
             values = [bound.value(statistics, weights, p) for weights in fixed]

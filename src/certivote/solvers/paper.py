@@ -95,6 +95,8 @@ def _one_moment(
     bound: OneMomentBound, moments: Moments, kl: float, settings: PrintedSettings
 ) -> Evaluation:
     """Return the bound itself, its inverse of kl by bisection (2r, and Masegosa's)."""
+    if bound.is_one_sided:
+        return bound.evaluate_moments(moments, kl)
     a, m = bound.moment_and_size(moments)
     return bound.scaled(settings.inverse_upper(a, bound.radius(bound.copies, kl, m)), m)
 
@@ -103,7 +105,7 @@ def _split(
     bound: SplitCBound, moments: Moments, kl: float, settings: PrintedSettings
 ) -> Evaluation:
     """Return the C-bound with a barrier at r = ½ (Algorithms 1 and 2)."""
-    if isinstance(bound, SeegerBound):
+    if isinstance(bound, SeegerBound) and not bound.is_one_sided:
         r, d = bound.estimates(moments, kl, settings.inverse_upper, settings.inverse_lower)
     else:
         r, d = bound.estimates(moments, kl)

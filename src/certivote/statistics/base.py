@@ -65,8 +65,8 @@ class Statistics(ABC):
         """What bounds may ask of these statistics.
 
         Some of "moments", "joint" (e and d were counted on the same examples), "rows" (what each
-        voter does on each example) and "fixed votes" (the errors of votes fixed in advance). It
-        must not depend on any count.
+        voter does on each example), "fixed votes" (the errors of votes fixed in advance) and "voter
+        errors" (those of each voter, on all examples). It must not depend on any count.
         """
 
     @property
@@ -118,6 +118,10 @@ class Statistics(ABC):
     def vote_errors(self, weights: ArrayLike) -> int:
         """Return on how many examples the weighted vote errs, or more."""
         raise ValueError(f"{type(self).__name__} do not know the errors of votes.")
+
+    def voter_errors(self) -> NDArray[np.int64]:
+        """Return on how many of all the examples each voter errs."""
+        raise ValueError(f"{type(self).__name__} do not have every voter on every example.")
 
     def digest(self) -> str:
         """Return the SHA-256 that a certificate carries: of the counts, and of what they are of."""

@@ -276,7 +276,7 @@ class VoteStatistics(Statistics):
     def offers(self) -> frozenset[str]:
         """What bounds may ask of these statistics."""
         # Joined with unlabelled examples, d is not from the examples that e is from.
-        offers = {"moments", "joint"} if self.unlabelled is None else {"moments"}
+        offers = {"moments", "voter errors"} | ({"joint"} if self.unlabelled is None else set())
         if self.rows is not None:
             offers |= {"rows", "fixed votes"}
         if self.fixed_votes is not None:
@@ -287,6 +287,10 @@ class VoteStatistics(Statistics):
     def error_rates(self) -> NDArray[np.float64]:
         """How often each voter errs."""
         return as_rates(self.errors, self.n_samples)
+
+    def voter_errors(self) -> NDArray[np.int64]:
+        """Return on how many examples each voter errs."""
+        return self.errors
 
     def moments_at(self, q: NDArray[np.float64]) -> Moments:
         """Return the moments of weights that have been checked."""

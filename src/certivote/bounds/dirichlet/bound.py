@@ -10,12 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, zeta
 
 from ..._utils.validation import check_count, check_distribution, check_number, check_prior
-from ...divergences import (
-    binary_kl,
-    dirichlet_kl,
-    kl_inverse_upper,
-    kl_inverse_upper_with_derivatives,
-)
+from ...divergences import binary_kl, dirichlet_kl
 from ...statistics import Statistics
 from ...statistics.packed import erring_weight, tables_of, transposed_product
 from ..base import Bound, ConstantBound
@@ -75,8 +70,9 @@ class DirichletBound(ConstantBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"exact", "maurer"}, default=None
-        The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
+    constant : {"one-sided", "exact", "maurer"}, default=None
+        The constant c₂: the published 2√m ("maurer"), the smaller ξ(m) ("exact"), or, for what is
+        bounded from above only, c₊(m, ·) ("one-sided", and None).
     cells : sequence of (K₀, z, share)
         The prior's concentration, the margin ``γ = z/(2√(K₀+1))`` in standard deviations of an even
         vote drawn from the prior, and the share of δ. To be fixed without looking at the sample.
@@ -94,13 +90,14 @@ class DirichletBound(ConstantBound):
     >>> losses = np.random.default_rng(0).random((2000, 50)) < 0.2
     >>> statistics = VoteStatistics.from_losses(losses, keep_rows=True)
     >>> format_up(DirichletBound().value(statistics, np.full(50, 1 / 50)))
-    '0.0036'
+    '0.0021'
     """
 
     name = "dirichlet"
     formula = "kl⁺(ℓ_S | [KL(Dir(Kq)‖Dir(K₀p)) + ln(c₂(m)/δ_c)]/m)/(1−ε), smallest over K and cells"
     reference = "Biggs, Zantedeschi & Guedj, NeurIPS 2022, arXiv:2206.04607"
     needs = frozenset({"rows"})
+    constants = ("anytime", "maurer", "exact", "one-sided")
     settings: ClassVar[Mapping[str, Setting]] = {
         "delta": DELTA,
         "constant": CONSTANT,
@@ -183,8 +180,7 @@ class DirichletBound(ConstantBound):
             int(np.count_nonzero(erring_weight(rows, tables) > 1.0 - 0.5 / p.size))
             for rows in statistics.packed_chunks()
         )
-        radii = (self.radius(1, 0.0, m, cell.share) for cell in self._checked_cells())
-        return min(kl_inverse_upper(lost / m, radius) for radius in radii)
+        return min(self.upper(lost / m, 1, 0.0, m, x.share).value for x in self._checked_cells())
 
     # --- the value -----------------------------------------------------------------------------
 
@@ -263,13 +259,12 @@ class DirichletBound(ConstantBound):
         _, cell, concentration = self._choice(evidence)
         mean = check_number("margin_loss", evidence.get("margin_loss"), 0.0, 1.0)
         m = check_count("margin_size", evidence.get("margin_size"))
-        radius = self.radius(
-            1, dirichlet_kl(q, concentration, p, cell.concentration), m, cell.share
-        )
-        if math.isinf(radius):
+        divergence = dirichlet_kl(q, concentration, p, cell.concentration)
+        if math.isinf(divergence):
             return 1.0
         failure = _failure(concentration, cell.threshold, q.size)[0]
-        return min(1.0, round_up(kl_inverse_upper(mean, radius) / (1.0 - failure)))
+        largest = self.upper(mean, 1, divergence, m, cell.share).value
+        return min(1.0, round_up(largest / (1.0 - failure)))
 
     # --- the best K and cell ---------------------------------------------------------------------
 
@@ -345,8 +340,8 @@ class DirichletBound(ConstantBound):
         prior = cell.concentration
         divergence = dirichlet_kl(q, concentration, p, prior)
         failure, in_k = _failure(concentration, cell.threshold, q.size)
-        value, by_mean, by_radius, by_failure = _objective(
-            mean, self.radius(1, divergence, m, cell.share), failure
+        value, by_mean, by_radius, by_failure = self._objective(
+            min(1.0, mean), divergence, m, cell, failure
         )
         # dKL/dα = (α−β) ψ′(α) − (K−K₀) ψ′(K), where ψ′ is Hurwitz' zeta function at 2.
         common = by_mean * other + by_failure * in_k
@@ -356,6 +351,30 @@ class DirichletBound(ConstantBound):
         alpha, beta = concentration * q[allowed], prior * p[allowed]
         gradient[allowed] += by_radius / m * (alpha - beta) * zeta(2.0, alpha)
         return _Point(value, gradient), by_mean
+
+    def _objective(
+        self, mean: float, divergence: float, m: int, cell: _Cell, failure: float
+    ) -> tuple[float, float, float, float]:
+        """Return the value, or what continues it where it is flat, with its three derivatives.
+
+        They are those in ℓ_S, in the radius and in ε.
+        """
+        scale = 1.0 / (1.0 - failure)
+        inverse = self.upper(mean, 1, divergence, m, cell.share)
+        value = inverse.value * scale
+        if value < _FLAT:
+            # Where no example has any loss, none can be lost or won by moving the weights a little.
+            by_mean = inverse.frequency if mean > 0.0 else 0.0
+            return value, by_mean * scale, inverse.psi * scale, value * scale
+        # The value is at least that level where the radius is at least kl(mean‖edge).
+        edge = _FLAT * (1.0 - failure)
+        radius, slope = self.radius_at(edge, 1, divergence, m, cell.share)
+        inner = min(max(mean, 1e-300), 1.0 - _EPS)
+        sign = 1.0 if inner <= edge else -1.0
+        height = radius - sign * binary_kl(inner, edge)
+        by_mean = -sign * math.log(inner / edge * (1.0 - edge) / (1.0 - inner))
+        by_edge = slope - sign * (edge - inner) / (edge * (1.0 - edge))
+        return _FLAT + height, by_mean, 1.0, -by_edge * _FLAT
 
     def evaluate(self, statistics: Statistics, q: _Array, p: _Array) -> tuple[float, _Array]:
         """Return value and gradient at weights and a prior that have been checked."""
@@ -397,25 +416,6 @@ def _failure(concentration: float, threshold: float, n_voters: int) -> tuple[flo
     failure = float(betainc(a, concentration - a, threshold)) * (1.0 + _TAIL_ERROR)
     _, in_a, in_b = tails_of(concentration, threshold)(np.array([share]))
     return failure, -float(in_a[0] * share + in_b[0] * (1.0 - share))
-
-
-def _objective(mean: float, radius: float, failure: float) -> tuple[float, float, float, float]:
-    """Return the value, or what continues it where it is flat, with its three derivatives."""
-    mean, scale = min(1.0, mean), 1.0 / (1.0 - failure)
-    inverse = kl_inverse_upper_with_derivatives(mean, radius)
-    value = inverse.value * scale
-    if value < _FLAT:
-        # Where no example has any loss, none can be lost or won by moving the weights a little.
-        by_mean = inverse.frequency if mean > 0.0 else 0.0
-        return value, by_mean * scale, inverse.psi * scale, value * scale
-    # The value is at least that level where the radius is at least kl(mean‖edge).
-    edge = _FLAT * (1.0 - failure)
-    inner = min(max(mean, 1e-300), 1.0 - _EPS)
-    sign = 1.0 if inner <= edge else -1.0
-    height = radius - sign * binary_kl(inner, edge)
-    by_mean = -sign * math.log(inner / edge * (1.0 - edge) / (1.0 - inner))
-    by_edge = -sign * (edge - inner) / (edge * (1.0 - edge))
-    return _FLAT + height, by_mean, 1.0, -by_edge * _FLAT
 
 
 def _lowest(
