@@ -124,12 +124,12 @@ def test_curves_go_to_twice_the_radius_that_is_claimed(ax):
         radii, limits = curve.get_xydata().T
         assert (radii[0], radii[-1]) == (0.0, 2 * radius)
         assert np.all(np.diff(limits) > 0.0)
-        assert limits[0] == pytest.approx(certificate.risk_bound, abs=1e-9)
+        assert certificate.risk_bound <= limits[0] < certificate.risk_bound + 1e-6
         # No nearer than by kl(q‖p), or by the difference, which is the total variation of events.
         q, p = limits[-1], certificate.risk_bound
         distance = q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p))
         distance = distance if name == "kl" else q - p
-        assert 2 * radius <= distance * (1 + 1e-9) < 4 * radius
+        assert 2 * radius <= distance * (1 + 1e-6) < 4 * radius
         assert point.get_xydata().tolist() == [[radius, claim.upper]]
     assert set(plain.get_ydata()) == {certificate.risk_bound}
     assert ax.get_xlim() == (0.0, 0.2)

@@ -193,11 +193,11 @@ def test_families_are_named_with_their_part_of_delta():
     assert headings == [text for text in expected if not text.startswith("Cost")]
 
     votes, y, _ = make_rows()
-    shares = {"error": 0.7, "recall": 0.25}
+    shares = {"error": 0.75, "recall": 0.25}
     uneven = certify(votes, y, bound="heldout", claims=["recall"], shares=shares)
     page = Page(report(uneven))
     assert [e["text"] for e in page.all("th", scope="rowgroup")] == [
-        *("Error 70% of δ", "Recall a quarter of δ"),
+        *("Error 75% of δ", "Recall a quarter of δ"),
     ]
 
 
