@@ -12,11 +12,15 @@ from sklearn.exceptions import NotFittedError
 
 from certivote import MajorityVoteClassifier, certify, minimize
 from certivote.plotting import (
+    ClaimsDisplay,
     ComparisonDisplay,
     OptimisationDisplay,
     PlaneDisplay,
+    RiskCoverageDisplay,
+    ShiftDisplay,
     WeightsDisplay,
 )
+from pages import make_sheet
 
 INK = "#123456"
 
@@ -29,6 +33,11 @@ FACTORIES = {
     "comparison": lambda s, ax=None: ComparisonDisplay.from_certificates(
         {"a": certify(s), "b": certify(s, bound="gibbs", delta=1e-200)}, {"a": 0.1}, ax=ax
     ),
+    "claims": lambda _, ax=None: ClaimsDisplay.from_certificate(make_sheet("few"), ax=ax),
+    "abstaining": lambda _, ax=None: RiskCoverageDisplay.from_certificate(
+        make_sheet("whole"), ax=ax
+    ),
+    "shift": lambda _, ax=None: ShiftDisplay.from_certificate(make_sheet("whole"), ax=ax),
 }
 every_display = pytest.mark.parametrize("draw", FACTORIES.values(), ids=FACTORIES)
 

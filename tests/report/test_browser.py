@@ -15,6 +15,7 @@ from matplotlib.image import imread
 from certivote import certify, minimize
 from certivote.bounds import get_bound
 from certivote.report import write_report
+from pages import make_sheet
 
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium")
@@ -34,6 +35,8 @@ DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 # A4 less the margins of the page, at 96 pixels to the inch.
 PAPER = {"width": int((210 - 2 * 20) / 25.4 * 96), "height": int((297 - 2 * 18) / 25.4 * 96)}
 CASES = ("default", "learned", "vacuous", "long")
+# Certificates of several claims.
+SHEETS = ("whole", "groups", "hostile")
 FINDINGS = (
     "12% of the certification examples have a twin among the examples that train the voters. If "
     "rows were copied (oversampling, several rows of one subject), the certificate is not valid.",
@@ -74,6 +77,7 @@ STATED = """() => Array.from(document.querySelectorAll("[data-field]"),
   (e) => [e.dataset.field, e.value, e.textContent])"""
 # Every text of the scale, as far as it is shown, with its left, right, upper and lower edge.
 SCALE = """() => Array.from(document.querySelectorAll(".scale :is(span, text, figcaption)"))
+  .filter((e) => e.checkVisibility())
   .map((e) => [e.textContent, e.getBoundingClientRect()])
   .filter(([text, box]) => text.trim() && box.width)
   .map(([text, box]) => [text, box.left, box.right, box.top, box.bottom])"""
@@ -84,6 +88,8 @@ STICKING_OUT = """() => Array.from(document.querySelectorAll("body, body *:not(s
 
 
 def make_certificate(case):
+    if case in SHEETS:
+        return make_sheet(case), {}
     rng = np.random.default_rng(0)
     m = 10 if case == "vacuous" else 1500
     y = rng.random(m) < 0.4
@@ -124,7 +130,7 @@ def browser():
 def written(tmp_path_factory):
     """The certificate of each case, and where its page is."""
     folder, made = tmp_path_factory.mktemp("pages"), {}
-    for case in CASES:
+    for case in CASES + SHEETS:
         certificate, options = make_certificate(case)
         write_report(certificate, folder / f"{case}.html", **options)
         made[case] = certificate, folder / f"{case}.html"
@@ -239,7 +245,7 @@ def test_claim_findings_and_scale_are_on_the_first_screen(visit):
 
 
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE, PAPER], ids=["desktop", "phone", "paper"])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES + SHEETS)
 def test_no_text_of_the_scale_lies_on_another(visit, case, viewport):
     page = visit(case, viewport)
     if viewport is PAPER:
@@ -280,9 +286,42 @@ def test_marks_of_the_scale_are_where_their_values_are(visit, written):
         assert middle(selector) == pytest.approx(x_low + decade * np.log10(value / low), abs=1.5)
 
 
+# Every bar of the figure of claims: where it begins and ends, as shares of its track.
+BARS = """() => Array.from(document.querySelectorAll(".sheet li"), (e) => {
+  const [track, bar] = [e.querySelector("svg"), e.querySelector("rect")]
+    .map((part) => part.getBoundingClientRect());
+  return [(bar.left - track.left) / track.width, (bar.right - track.left) / track.width];
+})"""
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_bars_of_claims_are_where_their_limits_are(visit, written, viewport):
+    """A sheet is at a glance: its figure fits on a screen, and a claim on two lines of it."""
+    page = visit("whole", viewport)
+    claims = [claim for claim in written["whole"][0].claims if claim.about != "cost"]
+    expected = [(c.lower or 0.0, 1.0 if c.upper is None else c.upper) for c in claims]
+    track = page.locator(".sheet li svg").first.bounding_box()["width"]
+    assert np.array(page.evaluate(BARS)) == pytest.approx(np.array(expected), abs=1.0 / track)
+    assert track > viewport["width"] / 4
+    height = page.locator("figure.sheet").bounding_box()["height"]
+    assert height < 50 * (len(claims) + 8), "names of families and the caption included"
+
+
+def test_folded_claims_unfold(visit, written):
+    page = visit("groups", DESKTOP)
+    lines = page.locator(".sheet li")
+    assert lines.count() == len(written["groups"][0].claims)
+    seen = lines.evaluate_all("all => all.filter((e) => e.checkVisibility()).length")
+    assert seen <= 24
+    unfold(page)
+    seen = lines.evaluate_all("all => all.filter((e) => e.checkVisibility()).length")
+    assert seen == lines.count()
+    assert page.locator(".sentences tr").last.is_visible()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES + SHEETS)
 def test_nothing_sticks_out_and_all_can_be_read(visit, tmp_path, case, viewport, scheme):
     page = visit(case, viewport, color_scheme=scheme)
     unfold(page)
@@ -294,7 +333,9 @@ def test_nothing_sticks_out_and_all_can_be_read(visit, tmp_path, case, viewport,
     assert len(found) > 80
     assert {text for text, *_ in found} >= {
         "How to verify it",
-        {"learned": "iteration", "default": "Always “no”"}.get(case, "weight"),
+        {"learned": "iteration", "default": "Always “no”"}.get(
+            case, "error among the answered" if case in SHEETS else "weight"
+        ),
     }
     faint = [entry for entry in found if contrast(*entry[1:]) < 4.5]
     assert faint == []
@@ -308,13 +349,13 @@ def test_nothing_sticks_out_and_all_can_be_read(visit, tmp_path, case, viewport,
     assert np.unique(colours).size > 50
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_it_prints_on_a4_in_black_on_white(visit, case):
+@pytest.mark.parametrize("case", CASES + SHEETS)
+def test_it_prints_on_a4_in_black_on_white(visit, written, case):
     page = visit(case, PAPER, color_scheme="dark")
     document = page.pdf(prefer_css_page_size=True)
     assert document.startswith(b"%PDF-")
     boxes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", document)
-    assert 1 <= len(boxes) <= (12 if case == "long" else 6)
+    assert 1 <= len(boxes) <= (12 if case in ("long", *SHEETS) else 6)
     for width, height in boxes:
         assert float(width) == pytest.approx(210 / 25.4 * 72, abs=1)
         assert float(height) == pytest.approx(297 / 25.4 * 72, abs=1)
@@ -325,7 +366,12 @@ def test_it_prints_on_a4_in_black_on_white(visit, case):
     assert not page.locator("#certificate").is_visible()
     ticked = page.locator("label").evaluate_all("all => all.map((e) => e.checkVisibility())")
     assert ticked == [True] * len(make_certificate(case)[0].assumptions), "all of it on paper"
-    for figure in page.locator("figure").all():
+    lines = page.locator(".sheet li, .sentences tr").evaluate_all(
+        "all => all.map((e) => e.checkVisibility() && getComputedStyle(e).breakInside)"
+    )
+    assert set(lines) <= {"avoid"}
+    assert len(lines) >= len(written[case][0].claims) or case not in SHEETS
+    for figure in page.locator("figure:not(.sheet)").all():
         assert figure.bounding_box()["height"] < PAPER["height"]
         assert figure.evaluate("e => getComputedStyle(e).breakInside") == "avoid"
 

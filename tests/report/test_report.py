@@ -8,8 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from html.parser import HTMLParser
+from decimal import ROUND_CEILING, Decimal
 
 import matplotlib
 import numpy as np
@@ -28,58 +27,7 @@ from certivote.bounds import Bound, MomentBound, get_bound, list_bounds
 from certivote.divergences import kl_divergence
 from certivote.report import report, write_report
 from certivote.statistics import OutOfBagStatistics
-
-VOID = {"meta", "input", "br", "hr", "img", "link"}
-NASTY = """<script>alert("1")</script>'&amp;</pre></style>--><img src=x onerror='x'>"""
-# How many digits are shown, rounded to the nearest; what is not among them is shown in full.
-MOMENTS = ("evidence.gibbs_risk", "evidence.joint_error", "evidence.disagreement")
-NEIGHBOURS = ("neighbours.observed", "neighbours.baseline_error")
-NEAREST = dict.fromkeys((*MOMENTS, *NEIGHBOURS, "evidence.margin_loss", "kl"), 4)
-NEAREST["evidence.concentration"] = 3
-
-
-class Page(HTMLParser):
-    """The elements of a page in order, each with its tag, attributes and all the text inside."""
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.elements, self._open = [], []
-        self.feed(text)
-        self.close()
-        assert not self._open, f"never closed: {self._open}"
-
-    def handle_starttag(self, tag, attributes):
-        names = [name for name, _ in attributes]
-        assert len(names) == len(set(names)), f"an attribute twice: {names}"
-        element = {"tag": tag, "attributes": dict(attributes), "text": "", "inside": []}
-        element["inside"] = [outer["tag"] for outer in self._open]
-        self.elements.append(element)
-        if tag not in VOID:
-            self._open.append(element)
-
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
-        if tag not in VOID:
-            self._open.pop()
-
-    def handle_endtag(self, tag):
-        assert self._open.pop()["tag"] == tag
-
-    def handle_data(self, data):
-        for element in self._open:
-            element["text"] += data
-
-    def all(self, tag=None, **attributes):
-        return [
-            element
-            for element in self.elements
-            if tag in (None, element["tag"])
-            and all(element["attributes"].get(name) == value for name, value in attributes.items())
-        ]
-
-    def one(self, tag=None, **attributes):
-        (element,) = self.all(tag, **attributes)
-        return element
+from pages import NASTY, NEIGHBOURS, Page, check_fields, rounded
 
 
 def make_votes(m=400, n=6, error=0.2, seed=0):
@@ -114,13 +62,6 @@ def text(certificate, result):
 @pytest.fixture(scope="module")
 def page(text):
     return Page(text)
-
-
-@pytest.fixture
-def no_matplotlib(monkeypatch):
-    """Pages without plots, which take a hundred times less time."""
-    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
-        monkeypatch.setitem(sys.modules, name, None)
 
 
 class OddBound(Bound):
@@ -164,40 +105,6 @@ def odd(monkeypatch, registry):
         certivote_version=NASTY,
         findings=(NASTY,),
     )
-
-
-def rounded(value, digits, rounding):
-    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=rounding))
-
-
-def stated(field, fields):
-    """The value of a field by the certificate's JSON, and the text that the page must show."""
-    if field == "confidence":
-        delta = Decimal(repr(fields["bound_parameters"]["delta"]))
-        text = (100 * (1 - delta)).quantize(Decimal("1e-6"), rounding=ROUND_FLOOR).normalize()
-        return 1 - float(delta), f"{text:f}%"
-    value = fields
-    for part in field.split(".", 1) if field not in fields else [field]:
-        value = value[part]
-    if field == "risk_bound":
-        return value, rounded(value, 4, ROUND_CEILING)
-    if field in NEAREST:
-        return value, rounded(value, NEAREST[field], ROUND_HALF_EVEN)
-    return value, value if isinstance(value, str) else None
-
-
-def check_fields(page, fields):
-    """Compare every marked figure with the JSON; return the names of the fields."""
-    marked = [element for element in page.elements if "data-field" in element["attributes"]]
-    for element in marked:
-        value, text = stated(element["attributes"]["data-field"], fields)
-        full = element["attributes"]["value"]
-        assert full == value if isinstance(value, str) else json.loads(full) == value
-        if text is None:
-            assert json.loads(element["text"]) == value
-        else:
-            assert element["text"] == text
-    return {element["attributes"]["data-field"] for element in marked}
 
 
 # --- what it says ---

@@ -211,7 +211,7 @@ class Certificate:
         text = f"It errs on {self._example} with probability {at_most(self.risk_bound)}"
         own = float(self.bound_parameters["delta"])
         overall = Claim("error", text, self.risk_bound, None, deepcopy(self.evidence), own)
-        vote = self._vote
+        vote = self.vote
         return [overall, *(claim for family in self.families for claim in family.claims(vote))]
 
     def answered(self, scores: ArrayLike) -> NDArray[np.bool_]:
@@ -226,11 +226,12 @@ class Certificate:
         values = np.asarray(scores, dtype=np.float64)
         for family in self.families:
             if isinstance(family, AbstainFamily):
-                return answered(values, family.level(self._vote))
+                return answered(values, family.level(self.vote))
         return np.ones(len(values), dtype=np.bool_)
 
     @property
-    def _vote(self) -> Vote:
+    def vote(self) -> Vote:
+        """The weights that the claims are about, with the bound that certified them."""
         return Vote(self.bound_object, self.evidence, self.weights, self.prior, self.risk_bound)
 
     def __str__(self) -> str:
@@ -333,7 +334,7 @@ class Certificate:
             "class_counts": dict(self.class_counts),
             "checks": dict(self.checks),
             "made": dict(self.made),
-            "families": [family.to_dict(self._vote) for family in self.families],
+            "families": [family.to_dict(self.vote) for family in self.families],
             "total_delta": self.total_delta,
         }
 
@@ -503,7 +504,7 @@ class Certificate:
 
     def _verify_families(self, outcome: Outcome) -> None:
         """Count again what the claims are made of, and raise if it is not what is claimed."""
-        vote = self._vote
+        vote = self.vote
         for family in self.families:
             found = family.at(family.delta).count(outcome, vote)
             if not family.agrees(found):

@@ -4,16 +4,22 @@ Each has class methods that compute what is shown, and `plot`, which draws it on
 new ones. They need matplotlib, the extra ``plot``.
 """
 
+from .abstaining import RiskCoverageDisplay
+from .claims import ClaimsDisplay
 from .comparison import ComparisonDisplay
 from .optimisation import OptimisationDisplay
 from .plane import PlaneDisplay
 from .planning import PlanDisplay
+from .shift import ShiftDisplay
 from .weights import WeightsDisplay
 
 __all__ = [
+    "ClaimsDisplay",
     "ComparisonDisplay",
     "OptimisationDisplay",
     "PlanDisplay",
     "PlaneDisplay",
+    "RiskCoverageDisplay",
+    "ShiftDisplay",
     "WeightsDisplay",
 ]

@@ -34,8 +34,13 @@ def rows(certificate: Certificate) -> Iterator[Row]:
     meaning, shown = "1 − δ, how often a claim made in this way is true", certificate.delta
     yield Row("Confidence", meaning, "confidence", certificate.confidence, format_confidence(shown))
     own = certificate.bound_object
+    if certificate.total_delta is not None:
+        meaning = "the probability that any of the claims fails, over the draw of the sample"
+        yield Row("δ of all claims", meaning, "total_delta", certificate.total_delta)
     for name, value in sorted(certificate.bound_parameters.items(), key=lambda x: x[0] != "delta"):
         setting = own.settings.get(name) or Setting(label(name))
+        if name == "delta" and certificate.total_delta is not None:
+            setting = Setting("δ", "the part of it that the bound on the error has")
         yield Row(setting.label, setting.meaning, f"bound_parameters.{name}", value)
     samples = certificate.n_samples
     yield Row("Examples m", "in the certification sample", "n_samples", samples)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..bounds import MomentBound
 from ..certificate import Certificate
 from ..certificate.checking import is_uniform
+from ..claims import AbstainFamily, ShiftFamily
 from ..solvers import MinimizeResult
 
 if TYPE_CHECKING:
@@ -54,6 +55,15 @@ def worth_drawing(
 
     A page without any does not load the displays, which load scikit-learn.
     """
+    kinds = {family.kind for family in certificate.families}
+    if AbstainFamily.kind in kinds:
+        from ..plotting import RiskCoverageDisplay
+
+        yield "abstaining", lambda ax: RiskCoverageDisplay.from_certificate(certificate, ax=ax)
+    if ShiftFamily.kind in kinds:
+        from ..plotting import ShiftDisplay
+
+        yield "shift", lambda ax: ShiftDisplay.from_certificate(certificate, ax=ax)
     bound = certificate.bound_object
     if isinstance(bound.winner(certificate.evidence) or bound, MomentBound):
         from ..plotting import PlaneDisplay

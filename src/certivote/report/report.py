@@ -20,6 +20,7 @@ from ..solvers import MinimizeResult
 from . import figures, plots
 from .columns import Reading
 from .scale import Scale
+from .sheet import Sheet
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -91,6 +92,7 @@ def report(
         subject=subject_of(certificate.provenance),
         main=main,
         scale=neighbours and Scale(certificate.risk_bound, neighbours),
+        sheet=Sheet(certificate) if certificate.families else None,
         rest=[text for text in certificate.assumptions if text not in dict(main)],
         bound=bound,
         winner=bound.winner(certificate.evidence),
