@@ -179,6 +179,8 @@ def test_a_cost_is_rounded_up():
     ("made", "message"),
     [
         (lambda: CostFamily(), "costs must be of classes"),
+        (lambda: CostFamily(classes="ab", costs=[[0, 1], [1, 0]]), "the names of classes"),
+        (lambda: CostFamily(classes=None, costs=[[0, 1], [1, 0]]), "the names of classes"),
         (lambda: CostFamily(classes=["a", "a"], costs=[[0, 1], [1, 0]]), "each named once"),
         (lambda: CostFamily(classes=["a", "b"], costs=[0, 1]), "must be a table"),
         (lambda: CostFamily(classes=["a", "b"], costs=[[0, 1]]), "a row and a column for each"),

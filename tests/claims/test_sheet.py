@@ -82,7 +82,8 @@ def test_nothing_is_shared_where_nothing_is_claimed():
 @pytest.mark.parametrize(
     ("claims", "shares", "message"),
     [
-        (["recall"], {"error": 0.6, "recall": 0.5}, "sum to at most 1, got 1.1"),
+        (["recall"], {"error": 0.6, "recall": 0.5}, r"sum to 1, got 1\.1"),
+        (["recall"], {"error": 0.6, "recall": 0.3}, r"sum to 1, got 0\.9"),
         (["recall"], {"recall": 1.0}, "shares must name each of 'error', 'recall'"),
         (["recall"], {"error": 0.5, "recal": 0.5}, "got 'error', 'recal'"),
         (["recall"], {"error": 0.5, "recall": 0.2, "f1": 0.1}, "shares must name each"),
@@ -97,6 +98,15 @@ def test_nothing_is_shared_where_nothing_is_claimed():
 def test_shares_that_are_none_are_refused(claims, shares, message):
     with pytest.raises(ValueError, match=message):
         shared(claims, 0.05, shares)
+
+
+def test_shares_may_miss_1_by_rounding_and_are_then_not_above_it():
+    claims = ["recall", "precision", "f1"]
+    for third in (1 / 3, 0.33333333333, 0.33333333345):
+        shares = dict.fromkeys(claims, third * 0.9) | {"error": 0.1}
+        own, families = shared(claims, 0.05, shares)
+        total = math.fsum([own, *(family.delta for family in families)])
+        assert 0.05 * (1 - 1e-9) <= total <= 0.05 * (1 + 1e-15)
 
 
 def test_a_claim_that_is_made_twice_is_one():

@@ -177,6 +177,8 @@ class CostFamily(Family):
     def __post_init__(self) -> None:
         """Refuse costs that are no table of the classes."""
         check_part(self.delta)
+        if isinstance(self.classes, str) or not np.iterable(self.classes):
+            raise ValueError(f"classes must be the names of classes, got {self.classes!r}.")
         names = [str(name) for name in self.classes]
         if not names or len(set(names)) < len(names):
             raise ValueError(f"costs must be of classes, each named once, got {names}.")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 from .._utils.validation import check_choice, check_number
 from ..bounds.evaluation import round_up
 from ..divergences import binary_kl
-from .base import Claim, Family, Outcome, Vote, at_most, exactly
+from .base import Claim, Family, Outcome, Vote, at_most, check_part, exactly
 
 __all__ = ["ShiftFamily", "shifted"]
 
@@ -119,7 +119,7 @@ class ShiftFamily(Family):
         """Refuse what is no shift."""
         check_choice("the distance of a shift", self.distance, tuple(_WORDS))
         object.__setattr__(self, "radius", check_radius(self.radius))
-        if self.delta or self.evidence:
+        if check_part(self.delta) or self.evidence:
             raise ValueError("a shift must have neither a part of δ nor evidence of its own.")
 
     @property
