@@ -1,9 +1,11 @@
 """The one checker of labels and votes: whatever comes in as a label goes through here."""
 
 from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import date
 from numbers import Number
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from ._utils.validation import did_you_mean, refuse_mask
 
 __all__ = [
     "UNKNOWN",
+    "NamedClasses",
     "as_votes",
     "check_aligned",
     "check_class",
@@ -29,6 +32,8 @@ __all__ = [
     "is_missing",
     "merge_labels",
     "most_frequent",
+    "name_classes",
+    "names_of",
     "numbered",
 ]
 
@@ -334,12 +339,13 @@ def most_frequent(y: NDArray[Any]) -> Any:
 def count_classes(y: NDArray[Any]) -> dict[str, int]:
     """Return how many examples there are of each class, by its name as text."""
     labels, counts = _counted(y)
-    return dict(zip(_called(labels), counts, strict=True))
+    return dict(zip(names_of(labels), counts, strict=True))
 
 
 def classes_by_name(y: NDArray[Any]) -> dict[str, Any]:
     """Return the labels that there are, sorted where they can be, by their names as text."""
-    return _called(_counted(y)[0])
+    labels = _counted(y)[0]
+    return dict(zip(names_of(labels), labels, strict=True))
 
 
 def class_called(name: str, y: NDArray[Any]) -> Any:
@@ -366,20 +372,59 @@ def _counted(y: NDArray[Any]) -> tuple[list[Any], list[int]]:
     return list(labels), counts.tolist()
 
 
-def numbered(y: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
-    """Return the labels that there are, and of each example the number of its own among them."""
-    try:
-        labels, codes = np.unique(y, return_inverse=True)
-    except TypeError:  # numbers and texts in one array
-        found = list(dict.fromkeys(y.tolist()))
-        places = {label: place for place, label in enumerate(found)}
-        return found, np.array([places[label] for label in y.tolist()])
-    return list(labels), codes.reshape(-1)
+def numbered(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the labels that there are, and of each example the number of its own among them.
+
+    They are sorted where they can be.
+    """
+    if y.dtype.kind != "O":
+        labels = np.unique(y)
+        return labels, np.searchsorted(labels, y)  # far faster than np.unique, which sorts them all
+    flat = y.tolist()
+    found = list(dict.fromkeys(flat))
+    with suppress(TypeError):  # numbers and texts in one array
+        found.sort()
+    places = {label: place for place, label in enumerate(found)}
+    labels = np.fromiter(found, dtype=object, count=len(found))
+    return labels, np.fromiter(map(places.__getitem__, flat), dtype=np.intp, count=len(flat))
 
 
-def _called(labels: list[Any]) -> dict[str, Any]:
-    """Return labels by their names as text, each its own: 1 and "1" are two."""
+class NamedClasses(NamedTuple):
+    """Classes and their names: which come from elsewhere than the answers, and those of examples.
+
+    `true` and `answered` are indices into `names`.
+    """
+
+    names: list[str]
+    known: NDArray[np.bool_]
+    true: NDArray[np.intp]
+    answered: NDArray[np.intp]
+
+
+def name_classes(
+    y: NDArray[Any], predicted: NDArray[Any], classes: NDArray[Any] | None = None
+) -> NamedClasses:
+    """Return all classes by name: those of `y` are called as `count_classes` calls them.
+
+    The answers, and the classes that are known beforehand, may be of another type: where 1.0 is
+    answered, and 1 is true, both are called 1.
+    """
+    (own, true), (theirs, answered) = numbered(y), numbered(predicted)
+    known = merge_labels(own, own if classes is None else classes)
+    every = merge_labels(known, theirs)
+    places = codes_of(own, every)
+    called: dict[int, str] = dict(zip(places.tolist(), names_of(own), strict=True))
+    taken = set(called.values())
+    for place, label in enumerate(every):
+        if place not in called:
+            called[place] = repr(label) if str(label) in taken else str(label)
+    seen = np.zeros(len(every), dtype=np.bool_)
+    seen[codes_of(known, every)] = True
+    names = [called[place] for place in range(len(every))]
+    return NamedClasses(names, seen, places[true], codes_of(theirs, every)[answered])
+
+
+def names_of(labels: Iterable[Any]) -> list[str]:
+    """Return the names of labels as text, to each its own: 1 and "1" are two."""
     names = [str(label) for label in labels]
-    if len(set(names)) < len(names):
-        names = [repr(label) for label in labels]
-    return dict(zip(names, labels, strict=True))
+    return names if len(set(names)) == len(names) else [repr(label) for label in labels]

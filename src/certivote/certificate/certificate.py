@@ -18,7 +18,7 @@ from .._version import __version__
 from ..bounds import Bound, get_bound
 from ..claims import AbstainFamily
 from ..claims.abstaining import answered
-from ..claims.base import Claim, Family, Outcome, Vote, at_most, outcome_of
+from ..claims.base import Claim, Family, Outcome, Vote, at_most, check_by, outcome_of
 from ..divergences import kl_divergence
 from ..labels import as_votes, class_called, count_classes
 from ..statistics import Statistics, UnlabelledStatistics, is_statistics, join_unlabelled
@@ -456,11 +456,12 @@ class Certificate:
             raise ValueError(f"unlabelled was given, where there must be {what}.")
         self._verify_arithmetic()
         if votes is not None and y is not None:
+            columns = check_by(by, y, votes=votes)
             votes, y = as_votes(votes, y)
             if self.votes_sha256 not in (None, votes_sha256(votes, y)):
                 raise CertificateError("the votes and labels are not those that were certified.")
             if recount and "positive" not in self.provenance:  # else labels have other names
-                outcome = outcome_of(votes, y, self.weights, self.prior, by)
+                outcome = outcome_of(votes, y, self.weights, self.prior, columns)
                 self.verify_outcome(outcome)
             statistics = self.bound_object.count(votes, y, self.prior)
             claimed = self.provenance.get("class")

@@ -10,7 +10,7 @@ from .._utils.validation import check_distribution, check_prior
 from ..bounds import Bound, bound_at, get_bound, list_bounds
 from ..bounds.registry import DEFAULT_OF_ONE, check_registered
 from ..claims import Family, shared
-from ..claims.base import Outcome, Vote, outcome_of
+from ..claims.base import Outcome, Vote, check_by, outcome_of
 from ..divergences import kl_divergence
 from ..labels import as_votes, check_labels, check_same_voters, count_classes
 from ..solvers import Solver, minimize
@@ -126,11 +126,12 @@ def certify(
         chosen.check_parameters()
         statistics = votes  # type: ignore[assignment]
         labelled: tuple[Any, ...] = ()
+        columns = {}
     else:
         if y is None:
             raise ValueError("y must be the true labels of these votes, got None.")
         single = check_labels("votes", votes, ndim=None).ndim == 1
-        labelled = as_votes(votes, y)
+        labelled, columns = as_votes(votes, y), check_by(by, y, votes=votes)
         chosen = bound_at(DEFAULT_OF_ONE if single and bound is None else bound, delta)
         chosen.check_parameters()
         statistics, digest = chosen.count(*labelled, prior), votes_sha256(*labelled)
@@ -154,7 +155,7 @@ def certify(
     outcome = None
     if labelled:
         table, labels = labelled
-        outcome = outcome_of(table, labels, weights, prior, by)
+        outcome = outcome_of(table, labels, weights, prior, columns)
     return issue(
         chosen,
         statistics,
@@ -199,11 +200,13 @@ def issue(
         provenance = {} if prior is None else {"prior": PRIOR_GIVEN}
     risk_bound = min(1.0, chosen.value(statistics, q, p))
     evidence = chosen.evidence(statistics, q, p)
-    if families and outcome is None:
-        raise ValueError("claims need votes and labels: of counts alone only the error is known.")
     shares_delta = any(family.pays for family in families)
+    if shares_delta and outcome is None:
+        raise ValueError("claims need votes and labels: of counts alone only the error is known.")
     delta = float(chosen.delta) if total_delta is None else total_delta
     vote = Vote(chosen, evidence, q, p, risk_bound)
+    if outcome is not None:
+        families = [family.count(outcome, vote) for family in families]
     certificate = Certificate(
         risk_bound=risk_bound,
         bound=chosen.name,
@@ -222,7 +225,7 @@ def issue(
         class_counts=count_classes(outcome.y) if outcome else {},
         checks=dict(checks or {}),
         made=made_now(*libraries),
-        families=tuple(family.count(outcome, vote) for family in families) if outcome else (),
+        families=tuple(families),
         total_delta=delta if shares_delta else None,
     )
     certificate.verify()  # what its own evidence does not support is not handed out

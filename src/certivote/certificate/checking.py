@@ -69,8 +69,8 @@ def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     total = _check_total(fields["total_delta"], float(bound.delta), families)
     vote = Vote(bound, evidence, weights, prior, risk_bound)
     for family in families:
+        family.claims(vote)  # it refuses evidence that is none
         family.check(n_samples, counts, vote)
-        family.claims(vote)
     return {
         "risk_bound": risk_bound,
         "bound": str(fields["bound"]),
@@ -115,6 +115,8 @@ def _check_families(families: Any) -> tuple[Family, ...]:
         family_from(plain("families", one.to_dict() if isinstance(one, Family) else one))
         for one in families
     )
+    if not all(family.evidence for family in checked if family.pays):
+        raise CertificateError("families must have evidence.")
     names = [family.name for family in checked]
     if len(set(names)) < len(names):
         raise CertificateError(f"families must be there once each, got {', '.join(names)}.")
@@ -129,7 +131,8 @@ def _check_total(total: Any, own: float, families: tuple[Family, ...]) -> float 
             raise CertificateError("total_delta must be null where nothing shares delta.")
         return None
     delta = check_number("total_delta", total, 0.0, 0.5)
-    if min(parts) <= 0.0 or math.fsum([own, *parts]) > delta * (1.0 + 1e-12):
+    missing = delta - math.fsum([own, *parts])
+    if min(parts) <= 0.0 or not -1e-12 * delta <= missing <= 1e-8 * delta:
         raise CertificateError(
             f"total_delta must be the sum of the parts of all claims, got {delta!r} for "
             f"{[own, *parts]!r}."

@@ -15,7 +15,7 @@ from .._utils.comparing import close
 from .._utils.formatting import format_down, format_up
 from .._utils.validation import check_number
 from ..bounds import Bound
-from ..labels import check_aligned, check_labels
+from ..labels import NamedClasses, check_aligned, check_labels, name_classes
 from ..statistics import Statistics
 from ..voting import answers
 
@@ -30,13 +30,16 @@ __all__ = [
     "below",
     "check_by",
     "check_part",
+    "exactly",
     "outcome_of",
     "quoted",
+    "sidak",
 ]
 
 # Names that need no quotes in a sentence: one word.
 _WORD = re.compile(r"[\w.+-]+")
-_NOTHING_SAID = " Too few examples to say more."
+_NOTHING_SAID = " That says nothing."
+_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,11 @@ class Outcome:
             wrong = np.ones(len(self.y), dtype=np.bool_)
         return wrong
 
+    @cached_property
+    def named(self) -> NamedClasses:
+        """The classes by name, those of all examples, and those that the vote knows."""
+        return name_classes(self.y, self.predicted, self.classes)
+
     def with_baseline(self, baseline: tuple[Any, str] | None) -> "Outcome":
         """Return the same with another baseline."""
         return replace(self, baseline=baseline)
@@ -135,9 +143,16 @@ class Vote(NamedTuple):
     prior: NDArray[np.float64]
     risk_bound: float
 
-    def bound_at(self, delta: float) -> Bound:
-        """Return the bound of other claims about these weights, at their part of δ."""
-        return self.bound.alike(self.evidence, delta)
+    def bound_at(self, delta: float, parts: int = 1) -> Bound:
+        """Return the bound of other claims about these weights, at their part of δ.
+
+        If it is for each of several independent parts, these share what one vote is tested at:
+        other votes, or another bound, might have been chosen, and would part the examples in
+        another way.
+        """
+        bound = self.bound.alike(self.evidence, delta)
+        votes = len(bound.fixed_weights(self.prior)) if bound.fixed else 1
+        return bound.copied(delta=votes * sidak(float(bound.delta) / votes, parts))
 
     @property
     def fixed(self) -> bool:
@@ -148,6 +163,11 @@ class Vote(NamedTuple):
         """Return the δ at which one vote is tested, where others were fixed in advance too."""
         bound = self.bound_at(delta)
         return float(bound.delta) / len(bound.fixed_weights(self.prior))
+
+
+def sidak(delta: float, n: int) -> float:
+    """Return the δ of each of n independent statements that hold together at `delta`."""
+    return delta if n == 1 else -math.expm1(math.log1p(-delta) / n) * (1.0 - _ROUNDING)
 
 
 class Family(ABC):
@@ -237,28 +257,33 @@ def outcome_of(
     y: NDArray[Any],
     weights: ArrayLike,
     prior: ArrayLike | None,
-    by: Mapping[str, ArrayLike] | None,
+    by: Mapping[str, NDArray[Any]],
 ) -> Outcome:
-    """Return what a vote answers, from a table of votes."""
+    """Return what a vote answers, from a table of votes and columns that were checked."""
 
     def count(rows: NDArray[np.bool_], bound: Bound) -> Statistics:
         return bound.count(votes[rows], y[rows], prior)
 
     predicted, shares = answers(votes, weights)
     # One voter agrees with itself.
-    columns, scores = check_by(by, y), Scores(shares) if votes.shape[1] > 1 else None
-    return Outcome(y, predicted, by=columns, statistics=count, scores=scores)
+    scores = Scores(shares) if votes.shape[1] > 1 else None
+    return Outcome(y, predicted, by=by, statistics=count, scores=scores)
 
 
-def check_by(by: Mapping[str, ArrayLike] | None, y: Any) -> dict[str, NDArray[Any]]:
-    """Return columns of groups by their names, one value for each label of `y`."""
+def check_by(by: Mapping[str, ArrayLike] | None, y: Any, **beside: Any) -> dict[str, NDArray[Any]]:
+    """Return columns of groups by their names, one value for each label of `y`.
+
+    All are as they were given: their rows must not have other names than those of `y`, nor than
+    those of what is `beside` it.
+    """
     if by is None:
         return {}
     if not isinstance(by, Mapping) or not all(isinstance(name, str) for name in by):
         raise ValueError(f"by must be columns by their names, such as {{'region': …}}, got {by!r}.")
     columns = {}
     for name, values in by.items():
-        check_aligned(y=y, **{f"by[{name!r}]": values})
+        for what, table in {"y": y, **beside}.items():
+            check_aligned(**{what: table, f"by[{name!r}]": values})
         columns[name] = check_labels(f"by[{name!r}]", values, ndim=1)
         if len(columns[name]) != len(y):
             raise ValueError(
@@ -276,6 +301,12 @@ def check_part(delta: object) -> float:
 def quoted(name: str) -> str:
     """Return a name as it stands in a sentence: in quotes, unless it is one word."""
     return name if _WORD.fullmatch(name) else repr(name)
+
+
+def exactly(number: float) -> str:
+    """Return a number that a claim is about, in as few digits as tell it from all others."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
 
 
 def at_most(limit: float) -> str:

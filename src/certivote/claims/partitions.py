@@ -15,22 +15,16 @@ from numpy.typing import NDArray
 
 from .._utils.comparing import close
 from .._utils.formatting import format_up
-from .._utils.validation import did_you_mean
+from .._utils.validation import check_number, did_you_mean
 from ..bounds.evaluation import round_up
-from ..labels import classes_by_name, merge_labels, numbered
-from .base import Claim, Family, Outcome, Vote, at_most, below, check_part, quoted
+from ..labels import names_of, numbered
+from .base import Claim, Family, Outcome, Vote, at_most, below, check_part, exactly, quoted, sidak
 
-__all__ = ["ClassFamily", "GroupFamily", "PrecisionFamily", "sidak"]
+__all__ = ["ClassFamily", "GroupFamily", "PrecisionFamily"]
 
 # More parts than so many are no groups.
 _MOST = 1000
-_ROUNDING = 1e-15
 _SUM = 1e-9
-
-
-def sidak(delta: float, n: int) -> float:
-    """Return the δ of each of n independent statements that hold together at `delta`."""
-    return delta if n == 1 else -math.expm1(math.log1p(-delta) / n) * (1.0 - _ROUNDING)
 
 
 @dataclass(frozen=True)
@@ -48,57 +42,62 @@ class _Partition(Family):
                 raise ValueError(f"the evidence on {name!r} must be an object, got {part!r}.")
 
     @abstractmethod
-    def _column(self, outcome: Outcome) -> NDArray[Any]:
-        """Return what parts the examples."""
+    def _parts(self, outcome: Outcome) -> tuple[list[str], NDArray[np.intp], NDArray[np.bool_]]:
+        """Return the names of parts, that of each example, and which are claimed if empty."""
 
-    def _known(self, outcome: Outcome) -> NDArray[Any]:
-        """Return the parts that there are, seen here or not."""
-        return self._column(outcome)
+    @property
+    def _n_parts(self) -> int:
+        """How many parts have examples."""
+        return max(1, sum(bool(part) for part in self.evidence.values()))
 
     @property
     def _each(self) -> float:
         """The δ of one part."""
-        return sidak(self.delta, max(1, sum(bool(part) for part in self.evidence.values())))
+        return sidak(self.delta, self._n_parts)
 
     def count(self, outcome: Outcome, vote: Vote) -> Self:
         """Return this family with the evidence that a sample gives."""
         self.check_vote(vote)
-        called = {label: name for name, label in classes_by_name(self._known(outcome)).items()}
-        labels, codes = numbered(self._column(outcome))
-        if len(labels) > _MOST:
+        names, codes, claimed = self._parts(outcome)
+        sizes = np.bincount(codes, minlength=len(names))
+        if np.count_nonzero(sizes) > _MOST:
             raise ValueError(
-                f"{self.name!r} would be {len(labels)} claims: a column with at most {_MOST} "
-                "different values can part the examples. Make coarser groups of it."
+                f"{self.name!r} would be {np.count_nonzero(sizes)} claims: a column with at most "
+                f"{_MOST} different values can part the examples. Make coarser groups of it."
             )
-        names = [called[label] for label in labels]
         if vote.fixed:
-            sizes = np.bincount(codes, minlength=len(names)).tolist()
-            errors = np.bincount(codes[outcome.wrong], minlength=len(names)).tolist()
-            counted: dict[str, Any] = {
-                name: {"vote_errors": k, "vote_size": m}
-                for name, k, m in zip(names, errors, sizes, strict=True)
+            errors = np.bincount(codes[outcome.wrong], minlength=len(names))
+            counted: dict[int, Any] = {
+                code: {"vote_errors": int(errors[code]), "vote_size": int(sizes[code])}
+                for code in np.flatnonzero(sizes).tolist()
             }
         else:
-            counted = self._counted(outcome, vote, names, codes)
-        return replace(self, evidence={**{name: {} for name in called.values()}, **counted})
+            counted = self._counted(outcome, vote, codes)
+        parts = {
+            name: counted.get(code, {})
+            for code, name in enumerate(names)
+            if code in counted or claimed[code]
+        }
+        return replace(self, evidence=parts)
 
     def _counted(
-        self, outcome: Outcome, vote: Vote, names: list[str], codes: NDArray[np.intp]
-    ) -> dict[str, Any]:
+        self, outcome: Outcome, vote: Vote, codes: NDArray[np.intp]
+    ) -> dict[int, dict[str, Any]]:
         """Return the evidence on each part of a bound for weights that were learned."""
         if outcome.statistics is None:
             raise ValueError(f"{self.name!r} needs the votes on the examples, not their counts.")
-        bound = vote.bound_at(sidak(self.delta, len(names)))
+        parts = np.unique(codes).tolist()
+        bound = vote.bound_at(self.delta, len(parts))
         return {
-            name: bound.evidence(
+            code: bound.evidence(
                 outcome.statistics(np.asarray(codes == code), bound), vote.weights, vote.prior
             )
-            for code, name in enumerate(names)
+            for code in parts
         }
 
     def limits(self, vote: Vote) -> dict[str, float]:
         """Return the upper limit of the error on each part."""
-        bound = vote.bound_at(self._each)
+        bound = vote.bound_at(self.delta, self._n_parts)
         return {
             name: min(1.0, bound.from_evidence(part, vote.weights, vote.prior)) if part else 1.0
             for name, part in self.evidence.items()
@@ -106,7 +105,7 @@ class _Partition(Family):
 
     def sizes(self, vote: Vote) -> dict[str, int]:
         """Return how many examples each part has."""
-        bound = vote.bound_at(self._each)
+        bound = vote.bound_at(self.delta)
         return {
             name: next((value for _, figure, value in bound.described(part) if figure.is_size), 0)
             for name, part in self.evidence.items()
@@ -118,6 +117,12 @@ class _Partition(Family):
         if total != n_samples:
             raise ValueError(
                 f"the parts of {self.name!r} must hold all {n_samples} examples, got {total}."
+            )
+        errors = sum(part.get("vote_errors", 0) for part in self.evidence.values())
+        expected = vote.evidence.get("vote_errors", 0)
+        if errors != expected:
+            raise ValueError(
+                f"the parts of {self.name!r} must have all {expected} errors, got {errors}."
             )
 
     def agrees(self, found: Self) -> bool:
@@ -173,16 +178,21 @@ class ClassFamily(_Partition):
     frequencies: tuple[dict[str, float], ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse frequencies that are none."""
+        """Refuse a request for nothing, and frequencies that are none."""
         super().__post_init__()
+        for name in ("recall", "balanced"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}.")
+        if not isinstance(self.frequencies, list | tuple):
+            raise ValueError(
+                f"frequencies must be a tuple of frequencies by class, got {self.frequencies!r}."
+            )
         object.__setattr__(self, "frequencies", tuple(map(_check_sum, self.frequencies)))
+        if not (self.recall or self.balanced or self.frequencies):
+            raise ValueError("a claim on classes must be recall, balanced or frequencies.")
 
-    def _column(self, outcome: Outcome) -> NDArray[Any]:
-        return outcome.y
-
-    def _known(self, outcome: Outcome) -> NDArray[Any]:
-        known = outcome.y if outcome.classes is None else outcome.classes
-        return merge_labels(known, outcome.y)
+    def _parts(self, outcome: Outcome) -> tuple[list[str], NDArray[np.intp], NDArray[np.bool_]]:
+        return outcome.named.names, outcome.named.true, outcome.named.known
 
     def merged(self, other: Self) -> Self:
         """Return both requests in one."""
@@ -206,14 +216,13 @@ class ClassFamily(_Partition):
             for name in frequencies:
                 if name not in self.evidence:
                     raise ValueError(
-                        f"class_frequencies must be of the classes, got {name!r}: "
+                        f"frequencies must be of the classes, got {name!r}: "
                         f"{did_you_mean(name, self.evidence)}"
                     )
 
     def check(self, n_samples: int, class_counts: Mapping[str, int], vote: Vote) -> None:
         """Refuse classes of other sizes than the certificate says."""
         super().check(n_samples, class_counts, vote)
-        self.check_frequencies()
         sizes = {name: size for name, size in self.sizes(vote).items() if size}
         if class_counts and sizes != class_counts:
             raise ValueError(
@@ -223,6 +232,7 @@ class ClassFamily(_Partition):
 
     def claims(self, vote: Vote) -> list[Claim]:
         """Return a claim for each class, if asked for, and what follows from them."""
+        self.check_frequencies()
         own = super().claims(vote) if self.recall else []
         limits = self.limits(vote)
         if self.balanced:
@@ -234,7 +244,9 @@ class ClassFamily(_Partition):
             parts = [share * limits[name] for name, share in frequencies.items()]
             rest = max(0.0, 1.0 - math.fsum(frequencies.values()))
             limit = min(1.0, round_up(math.fsum([*parts, rest])))
-            mix = ", ".join(f"{quoted(name)} {share:g}" for name, share in frequencies.items())
+            mix = ", ".join(
+                f"{quoted(name)} {exactly(share)}" for name, share in frequencies.items()
+            )
             text = f"Where the classes come as {mix}, it errs with probability {at_most(limit)}"
             own.append(Claim(f"error where classes come as {mix}", text, limit, delta=self.delta))
         return own
@@ -269,8 +281,9 @@ class PrecisionFamily(_Partition):
 
     kind: ClassVar[str] = "precision"
 
-    def _column(self, outcome: Outcome) -> NDArray[Any]:
-        return outcome.predicted
+    def _parts(self, outcome: Outcome) -> tuple[list[str], NDArray[np.intp], NDArray[np.bool_]]:
+        names = outcome.named.names
+        return names, outcome.named.answered, np.zeros(len(names), dtype=np.bool_)
 
     def _claim(self, name: str, limit: float, evidence: dict[str, Any]) -> Claim:
         return Claim(
@@ -323,11 +336,13 @@ class GroupFamily(_Partition):
         """The column of groups that it is about."""
         return (self.column,)
 
-    def _column(self, outcome: Outcome) -> NDArray[Any]:
+    def _parts(self, outcome: Outcome) -> tuple[list[str], NDArray[np.intp], NDArray[np.bool_]]:
         if self.column not in outcome.by:
             hint = did_you_mean(self.column, outcome.by) if outcome.by else "it is empty."
             raise ValueError(f"by must have the column {self.column!r} that is claimed: {hint}")
-        return outcome.by[self.column]
+        labels, codes = numbered(outcome.by[self.column])
+        names = names_of(labels)
+        return names, codes, np.zeros(len(names), dtype=np.bool_)
 
     def _claim(self, name: str, limit: float, evidence: dict[str, Any]) -> Claim:
         return Claim(
@@ -342,11 +357,16 @@ class GroupFamily(_Partition):
 
 def _check_sum(frequencies: Mapping[str, float]) -> dict[str, float]:
     """Return frequencies by class that sum to 1."""
-    own = {str(name): float(share) for name, share in frequencies.items()}
+    if not isinstance(frequencies, Mapping):
+        raise ValueError(f"frequencies must be by the names of classes, got {frequencies!r}.")
+    own = {
+        str(name): check_number(f"the frequency of {name!r}", share, 0.0, 1.0)
+        for name, share in frequencies.items()
+    }
     total = math.fsum(own.values())
-    if any(not share >= 0.0 for share in own.values()) or not abs(total - 1.0) <= _SUM:
+    if not abs(total - 1.0) <= _SUM:
         raise ValueError(
-            "class_frequencies must be at least 0 and sum to 1, got "
+            "frequencies of classes must sum to 1, got "
             f"{', '.join(f'{name}={share:g}' for name, share in own.items())}, a sum of "
             f"{format_up(total, 6)}."
         )

@@ -6,25 +6,28 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._utils.comparing import close
 from .._utils.formatting import format_up
 from .._utils.validation import check_number, did_you_mean
 from ..bounds import clopper_pearson
 from ..bounds.evaluation import round_up
-from ..labels import check_class, classes_by_name, merge_labels, numbered
 from .base import Claim, Family, Outcome, Vote, at_least, below, check_part, quoted
 
 __all__ = ["CostFamily", "F1Family"]
+
+# Costs are added up, and printed.
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True)
 class F1Family(Family):
     """``F1 = 2J/(1+J)``, J the share of right answers where a class is true or answered.
 
-    Given how many examples are of the class, or are answered so, the right ones among them are
-    binomial with probability J: the limit is exact. The mean over C classes has δ/C for each.
+    Given how many examples n are of the class, or are answered so, the right ones among them are
+    binomial with probability J: the limit is exact. In the mean over all classes each has
+    ``δ·n/2m``. An example counts for two classes at most, so that these sum to at most δ; and they
+    depend on nothing but n, whereas how many classes there are says which answers were wrong.
 
     Parameters
     ----------
@@ -51,6 +54,10 @@ class F1Family(Family):
     def __post_init__(self) -> None:
         """Refuse counts that no examples give."""
         check_part(self.delta)
+        if self.positive is not None:
+            object.__setattr__(self, "positive", str(self.positive))
+        if self.evidence and self.positive not in (None, *self.evidence):
+            raise ValueError(f"the evidence on {self.name!r} must be of that class.")
         for name, counts in self.evidence.items():
             right, all_of_them = _pair(name, counts, "right", "true_or_answered")
             if right > all_of_them:
@@ -64,27 +71,40 @@ class F1Family(Family):
     def count(self, outcome: Outcome, vote: Vote) -> Self:
         """Return this family with the evidence that a sample gives."""
         self.check_vote(vote)
-        known = _known(outcome)
-        called = classes_by_name(known)
-        if self.positive is not None:
-            check_class("the class of f1", self.positive, known)
-            called = {self.positive: called[self.positive]}
-        evidence = {}
-        for name, label in called.items():
-            true, answered = outcome.y == label, outcome.predicted == label
-            evidence[name] = {
-                "right": int(np.count_nonzero(true & answered)),
-                "true_or_answered": int(np.count_nonzero(true | answered)),
-            }
+        names, _, true, answered = outcome.named
+        if self.positive not in (None, *names):
+            raise ValueError(
+                f"the class of f1 must be one of the classes, got {self.positive!r}: "
+                f"{did_you_mean(str(self.positive), names)}"
+            )
+        of, so = (np.bincount(codes, minlength=len(names)) for codes in (true, answered))
+        right = np.bincount(true[true == answered], minlength=len(names))
+        evidence = {
+            name: {"right": int(k), "true_or_answered": int(n)}
+            for name, k, n in zip(names, right, of + so - right, strict=True)
+            if self.positive in (None, name)
+        }
         return replace(self, evidence=evidence)
 
     def check(self, n_samples: int, class_counts: Mapping[str, int], vote: Vote) -> None:
-        """Refuse counts of more examples than there are."""
+        """Refuse counts of other examples than there are."""
         for name, counts in self.evidence.items():
-            if counts["true_or_answered"] > n_samples:
-                raise ValueError(f"{name!r} must have at most {n_samples} examples.")
-            if class_counts and class_counts.get(name, 0) > counts["true_or_answered"]:
-                raise ValueError(f"{name!r} must have the examples of class_counts at least.")
+            right, all_of_them = counts["right"], counts["true_or_answered"]
+            own = class_counts.get(name, 0) if class_counts else right
+            if not right <= own <= all_of_them <= n_samples:
+                raise ValueError(
+                    f"the evidence on {name!r} must be of {own} examples of that class among "
+                    f"{n_samples}, got {counts!r}."
+                )
+        if self.positive is None and self._halves != 2 * n_samples:
+            raise ValueError(f"the evidence on {self.name!r} must be of all {n_samples} examples.")
+        if not self.evidence:
+            raise ValueError(f"the evidence on {self.name!r} must be there.")
+
+    @property
+    def _halves(self) -> int:
+        """Twice the number of examples: if all classes are there, each example is in two counts."""
+        return sum(sum(counts.values()) for counts in self.evidence.values())
 
     def agrees(self, found: Self) -> bool:
         """Tell whether this evidence is that which was counted again.
@@ -97,9 +117,8 @@ class F1Family(Family):
     def claims(self, vote: Vote) -> list[Claim]:
         """Return the claim on one class, or on the mean of all."""
         self.check_vote(vote)
-        each = self.delta / max(1, len(self.evidence))
-        delta = vote.tested_at(each)
-        limits = {name: _f1(counts, delta) for name, counts in self.evidence.items()}
+        whole = self._halves if self.positive is None else 0
+        limits = {name: self._limit(counts, whole, vote) for name, counts in self.evidence.items()}
         low = below(math.fsum(limits.values()) / max(1, len(limits)))
         names = ", ".join(map(quoted, limits))
         what = f"The F1 score of {names}"
@@ -108,18 +127,14 @@ class F1Family(Family):
         text = f"{what} is {at_least(low)}"
         return [Claim(self.name, text, lower=low, evidence=dict(self.evidence), delta=self.delta)]
 
-
-def _known(outcome: Outcome) -> NDArray[Any]:
-    """Return the classes that there are, are answered, or are known to the vote."""
-    known = merge_labels(outcome.y, outcome.predicted)
-    return known if outcome.classes is None else merge_labels(known, outcome.classes)
-
-
-def _f1(counts: Mapping[str, int], delta: float) -> float:
-    """Return the lower limit of the F1 score of one class."""
-    right, m = counts["right"], counts["true_or_answered"]
-    share = below(1.0 - clopper_pearson(m - right, m, delta)) if m else 0.0
-    return 2.0 * share / (1.0 + share)
+    def _limit(self, counts: Mapping[str, int], whole: int, vote: Vote) -> float:
+        """Return the lower limit of the F1 score of one class, at its part of a whole, if any."""
+        right, n = counts["right"], counts["true_or_answered"]
+        if not right:
+            return 0.0
+        part = n / whole if whole else 1.0
+        share = below(1.0 - clopper_pearson(n - right, n, vote.tested_at(self.delta * part)))
+        return 2.0 * share / (1.0 + share)
 
 
 def _pair(name: str, counts: Any, *names: str) -> list[int]:
@@ -162,11 +177,15 @@ class CostFamily(Family):
     def __post_init__(self) -> None:
         """Refuse costs that are no table of the classes."""
         check_part(self.delta)
+        if isinstance(self.classes, str) or not np.iterable(self.classes):
+            raise ValueError(f"classes must be the names of classes, got {self.classes!r}.")
         names = [str(name) for name in self.classes]
         if not names or len(set(names)) < len(names):
             raise ValueError(f"costs must be of classes, each named once, got {names}.")
+        if np.ndim(self.costs) != 2:  # numpy says itself what it cannot make a table of
+            raise ValueError(f"costs must be a table, got {self.costs!r}.")
         table = [
-            [check_number("a cost", cost, 0.0, math.inf) for cost in row] for row in self.costs
+            [check_number("a cost", cost, 0.0, _LARGEST) for cost in row] for row in self.costs
         ]
         if {len(table), *map(len, table)} != {len(names)}:
             raise ValueError(
@@ -179,9 +198,10 @@ class CostFamily(Family):
             self._check_evidence()
 
     def _check_evidence(self) -> None:
-        m, counts = self.evidence.get("n_samples"), self.evidence.get("at_least", ())
-        fine = set(self.evidence) == {"n_samples", "at_least"} and len(counts) == len(self.levels)
-        if not fine or any(type(k) is not int for k in [m, *counts]):
+        m, counts = self.evidence.get("n_samples"), self.evidence.get("at_least")
+        fine = set(self.evidence) == {"n_samples", "at_least"} and isinstance(counts, list)
+        counts = counts if fine and counts is not None else []
+        if len(counts) != len(self.levels) or any(type(k) is not int for k in [m, *counts]):
             raise ValueError(
                 "the evidence on costs must be n_samples, and on how many the cost was at least "
                 f"each of {len(self.levels)} levels, got {self.evidence!r}."
@@ -199,25 +219,22 @@ class CostFamily(Family):
     def count(self, outcome: Outcome, vote: Vote) -> Self:
         """Return this family with the evidence that a sample gives."""
         self.check_vote(vote)
-        called = classes_by_name(_known(outcome))
-        for name in called:
+        names, _, true, answered = outcome.named
+        for name in names:
             if name not in self.classes:
                 raise ValueError(
                     f"costs must have every class, but lack {name!r}: "
                     f"{did_you_mean(name, self.classes)}"
                 )
-        place = {label: self.classes.index(name) for name, label in called.items()}
-        true, answered = (
-            np.array([place[label] for label in labels])[codes]
-            for labels, codes in map(numbered, (outcome.y, outcome.predicted))
-        )
-        cost = np.asarray(self.costs)[true, answered]
-        counts = [int(np.count_nonzero(cost >= level)) for level in self.levels]
-        return replace(self, evidence={"n_samples": len(cost), "at_least": counts})
+        places = [self.classes.index(name) for name in names]
+        cost = np.asarray(self.costs)[np.ix_(places, places)].ravel()
+        cells = np.bincount(true * len(names) + answered, minlength=len(cost))
+        counts = [int(cells[cost >= level].sum()) for level in self.levels]
+        return replace(self, evidence={"n_samples": len(true), "at_least": counts})
 
     def check(self, n_samples: int, class_counts: Mapping[str, int], vote: Vote) -> None:
         """Refuse counts of other examples."""
-        if self.evidence["n_samples"] != n_samples:
+        if self.evidence.get("n_samples") != n_samples:
             raise ValueError(f"the evidence on costs must be of all {n_samples} examples.")
 
     def claims(self, vote: Vote) -> list[Claim]:

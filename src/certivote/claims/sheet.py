@@ -22,6 +22,8 @@ FAMILIES: dict[str, type[Family]] = {
 }
 # What the share of the overall error is called.
 OVERALL = "error"
+# Shares may miss 1 by so much.
+_SUM = 1e-9
 _BY, _F1 = "error by ", "f1 of "
 _WORDS = ("recall", "precision", "balanced", "f1", f"{_BY}COLUMN", f"{_F1}CLASS")
 
@@ -78,8 +80,8 @@ def shared(
     delta : float
         δ of all of them together.
     shares : mapping of str to float, default=None
-        Of each family, by its name, and of ``"error"`` its share of δ, which sum to at most 1. If
-        None, the overall error has half, and the others the rest in equal parts.
+        Of each family, by its name, and of ``"error"`` its share of δ, which sum to 1. If None,
+        the overall error has half, and the others the rest in equal parts.
     abstain : float, default=None
         How often an answer may be wrong, where it may also abstain: see `AbstainFamily`.
 
@@ -123,9 +125,10 @@ def _check_shares(shares: Mapping[str, float] | None, names: list[str]) -> dict[
         name: check_number(f"the share of {name!r}", share, math.ulp(0.0), 1.0)
         for name, share in shares.items()
     }
-    if math.fsum(own.values()) > 1.0 + 1e-12:
-        raise ValueError(f"shares must sum to at most 1, got {math.fsum(own.values()):.6g}.")
-    return own
+    total = math.fsum(own.values())
+    if not abs(total - 1.0) <= _SUM:
+        raise ValueError(f"shares must sum to 1, got {total:.6g}.")
+    return {name: share / max(1.0, total) for name, share in own.items()}
 
 
 def family_from(fields: Any) -> Family:
@@ -136,4 +139,6 @@ def family_from(fields: Any) -> Family:
     family = FAMILIES[kind]
     if set(fields) - {"claims"} != family.names():
         raise ValueError(f"the family {kind!r} must have the names {', '.join(family.names())}.")
+    if not isinstance(fields["evidence"], Mapping):
+        raise ValueError(f"the evidence of the family {kind!r} must be an object.")
     return family(**{name: fields[name] for name in family.names() - {"kind"}})

@@ -11,11 +11,15 @@ from typing import Any, ClassVar, Self
 
 from .._utils.validation import check_choice, check_number
 from ..bounds.evaluation import round_up
-from ..divergences import kl_inverse_upper
-from .base import Claim, Family, Outcome, Vote, at_most
+from ..divergences import binary_kl
+from .base import Claim, Family, Outcome, Vote, at_most, check_part, exactly
 
 __all__ = ["ShiftFamily", "shifted"]
 
+# By halving the interval so often it becomes as small as numbers of this size can be.
+_HALVINGS = 60
+# More than the error of a divergence.
+_ROUNDING = 1e-14
 _WORDS = {
     "kl": "Kullback–Leibler divergence",
     "tv": "total variation",
@@ -53,7 +57,7 @@ def shifted(risk_bound: float, distance: str, radius: float) -> float:
     if p >= 1.0:
         return 1.0
     if distance == "kl":
-        limit = kl_inverse_upper(p, rho)
+        limit = _farthest(p, rho)
     elif distance == "tv":
         limit = p + rho
     else:
@@ -61,6 +65,16 @@ def shifted(risk_bound: float, distance: str, radius: float) -> float:
         top = min(p, 0.5 * (1.0 + 1.0 / math.sqrt(1.0 + rho)))
         limit = top + math.sqrt(rho * top * (1.0 - top))
     return min(1.0, round_up(limit))
+
+
+def _farthest(p: float, rho: float) -> float:
+    """Return ``max{q : kl(q‖p) ≤ rho}``, never below the true value."""
+    low, high = p, 1.0
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        far = binary_kl(middle, p) > rho * (1.0 + _ROUNDING) + _ROUNDING
+        low, high = (low, middle) if far else (middle, high)
+    return high
 
 
 def check_radius(radius: object) -> float:
@@ -105,13 +119,13 @@ class ShiftFamily(Family):
         """Refuse what is no shift."""
         check_choice("the distance of a shift", self.distance, tuple(_WORDS))
         object.__setattr__(self, "radius", check_radius(self.radius))
-        if self.delta or self.evidence:
+        if check_part(self.delta) or self.evidence:
             raise ValueError("a shift must have neither a part of δ nor evidence of its own.")
 
     @property
     def name(self) -> str:
         """What it is called."""
-        return f"shift {self.distance}={self.radius:g}"
+        return f"shift {self.distance}={exactly(self.radius)}"
 
     def count(self, outcome: Outcome, vote: Vote) -> Self:
         """Return it as it is: there is nothing to count."""
@@ -125,6 +139,6 @@ class ShiftFamily(Family):
         limit = shifted(vote.risk_bound, self.distance, self.radius)
         text = (
             f"Where the examples come from another distribution, of {_WORDS[self.distance]} at "
-            f"most {self.radius:g} from this one, it errs with probability {at_most(limit)}"
+            f"most {exactly(self.radius)} from this one, it errs with probability {at_most(limit)}"
         )
         return [Claim(f"error under a {self.name}", text, limit)]

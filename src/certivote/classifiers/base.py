@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from inspect import signature
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -210,7 +211,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         objects = hasattr(y, "__array__") and np.asarray(y).dtype.kind == "O"
         check_aligned(X=X, groups=groups)
         check_aligned(X=X, time=time)
-        columns = check_by(by, y)
+        columns = check_by(by, y, X=X)
         X, y = self._check_data(X, y, reset=True)
         frozen = is_frozen(self.voters)
         seed, rng = seed_of(self.random_state)
@@ -575,7 +576,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             The claim, with all that is needed to check it.
         """
         check_is_fitted(self)
-        columns = check_by(by, y)
+        columns = check_by(by, y, X=X)
         X, y, columns, said = drawn(*self._check_data(X, y, reset=False), columns, groups, seed)
         look = self._examine_new(X, y)
         own = self._provenance.get("delta_of_all_looks", self.certificate_.delta)
@@ -679,7 +680,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         # Made again, as it may have been changed since it was checked.
         claimed = replace(self.certificate_ if certificate is None else certificate)
-        columns = check_by(by, y)
+        columns = check_by(by, y, X=X)
         X, y = self._check_data(X, y, reset=False)
         weights = check_distribution("weights", self.weights_, self.weights_.size)
         if not np.array_equal(claimed.weights, weights):
@@ -771,6 +772,9 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
+        for name, parameter in signature(type(self)).parameters.items():
+            if not hasattr(self, name):  # it was saved before there was such a parameter
+                setattr(self, name, parameter.default)
         if hasattr(self, "weights_"):
             self.weights_.flags.writeable = False  # numpy forgets it
 

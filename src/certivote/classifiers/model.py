@@ -245,7 +245,7 @@ def _certified(
             f"X and y must have the same number of rows, got {_num_samples(X)} and {len(labels)}."
         )
     X = X.tocsr() if sparse.issparse(X) else X  # not every kind has rows that can be taken
-    return X, labels, check_by(by, y)
+    return X, labels, check_by(by, y, X=X)
 
 
 def _counted(model: Any, X: Any, y: ArrayLike, positive: Any) -> tuple[NDArray[Any], NDArray[Any]]:
