@@ -62,9 +62,11 @@ def test_the_level_is_the_last_of_those_passed(seed):
     reference = np.round(rng.uniform(0.5, 1.0, 4000), 2)
     target = rng.choice([0.03, 0.05, 0.1, 0.2])
     family = counted(shares, wrong, target, reference)
-    # The first level where 1.2 times as many are expected as could pass without an error.
+    # The first level where 1.2 times as many are expected as could pass without an error, less a
+    # standard error of the reference.
     fewest = 1.2 * np.log(DELTA) / np.log(1.0 - target)
-    expected = [800 * np.mean(reference >= level - 1e-12) for level in SHARES]
+    of = np.array([np.mean(reference >= level - 1e-12) for level in SHARES])
+    expected = 800 * (of - np.sqrt(of * (1 - of) / 4000))
     start = next(i for i, number in enumerate(expected) if number >= fewest)
     assert family.start == start
     level = by_hand(shares, wrong, target, start, DELTA)

@@ -178,7 +178,10 @@ def test_the_screen_has_room_for_the_claims(folder, on_a_terminal):
         (("--abstain", "0"), "in (0, 1)"),
         (("--share", "error=1"), "shares must not be given"),
         (("--claim", "recall", "--share", "error=0.5"), "shares must name each of"),
-        (("--claim", "recall", "--share", "error=0.5", "--share", "recall=0.6"), "at most 1"),
+        (
+            ("--claim", "recall", "--share", "error=0.5", "--share", "recall=0.6"),
+            "shares must sum to 1",
+        ),
         (("--cost", "nothing.csv"), "there is no file nothing.csv"),
         (("--cost", "old.csv"), "must be a CSV file of numbers"),
         (("--cost", "lacks.csv"), "costs must have every class, but lack 'yes'"),
