@@ -30,6 +30,7 @@ __all__ = [
     "merge_labels",
     "most_frequent",
     "numbered",
+    "refuse_probabilities",
 ]
 
 # Code of a label that is none of those it is looked for among.
@@ -165,12 +166,12 @@ def check_votes(votes: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         raise ValueError(
             f"votes and y must have the same number of rows, got {len(table)} and {len(labels)}."
         )
-    _refuse_probabilities(table, labels)
+    refuse_probabilities("votes", table, labels)
     check_comparable(votes=table, y=labels)
     return table, labels
 
 
-def _refuse_probabilities(votes: NDArray[Any], y: NDArray[Any]) -> None:
+def refuse_probabilities(name: str, votes: NDArray[Any], y: NDArray[Any]) -> None:
     """Refuse votes between 0 and 1 that are not whole, where the true labels hold none such."""
     if votes.dtype.kind != "f" or votes.min() < 0.0 or votes.max() > 1.0 or not _broken(votes):
         return
@@ -181,7 +182,7 @@ def _refuse_probabilities(votes: NDArray[Any], y: NDArray[Any]) -> None:
     else:
         what, labels = "probabilities", "classes[(proba > 0.5).astype(int)]"
     raise ValueError(
-        f"votes must be predicted labels, but look like {what}, such as "
+        f"{name} must be predicted labels, but look like {what}, such as "
         f"{votes[votes % 1.0 != 0.0][0]:.4g}: give what predict returns, or {labels}."
     )
 

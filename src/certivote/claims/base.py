@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._utils.comparing import close
 from .._utils.formatting import format_down, format_up
-from .._utils.validation import check_number
+from .._utils.validation import check_number, did_you_mean
 from ..bounds import Bound
 from ..labels import check_aligned, check_labels
 from ..statistics import Statistics
@@ -66,8 +66,8 @@ class Claim:
     >>> certificate = certify(predicted, y, claims=["recall"])
     >>> for claim in certificate.claims:
     ...     print(claim.statement)
-    It errs on a new example with probability at most 0.0626.
-    On examples of class healthy it errs with probability at most 0.0874.
+    It errs on a new example with probability at most 0.0611.
+    On examples of class healthy it errs with probability at most 0.0859.
     On examples of class ill it errs with probability at most 0.0429.
     """
 
@@ -106,6 +106,13 @@ class Outcome:
         if wrong.shape != self.y.shape:  # numpy does not compare these, as they are of two kinds
             wrong = np.ones(len(self.y), dtype=np.bool_)
         return wrong
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return the column that a claim is about."""
+        if name not in self.by:
+            hint = did_you_mean(name, self.by) if self.by else "it is empty."
+            raise ValueError(f"by must have the column {name!r} that is claimed: {hint}")
+        return self.by[name]
 
     def with_baseline(self, baseline: tuple[Any, str] | None) -> "Outcome":
         """Return the same with another baseline."""

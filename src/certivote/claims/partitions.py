@@ -319,10 +319,7 @@ class GroupFamily(_Partition):
         return f"error by {self.column}"
 
     def _column(self, outcome: Outcome) -> NDArray[Any]:
-        if self.column not in outcome.by:
-            hint = did_you_mean(self.column, outcome.by) if outcome.by else "it is empty."
-            raise ValueError(f"by must have the column {self.column!r} that is claimed: {hint}")
-        return outcome.by[self.column]
+        return outcome.column(self.column)
 
     def _claim(self, name: str, limit: float, evidence: dict[str, Any]) -> Claim:
         return Claim(
