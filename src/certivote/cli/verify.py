@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
-from .output import MODEL, check_belongs, claim_of, fail, print_json, say
+from .output import (
+    MODEL,
+    OLD_MODEL,
+    check_belongs,
+    check_digest,
+    claim_of,
+    fail,
+    print_json,
+    say,
+)
 
 if TYPE_CHECKING:
     from ..certificate import Certificate
@@ -36,6 +45,13 @@ def verify(
             help="The data that it was made from. Repeatable, for the files of one table."
         ),
     ] = None,
+    old: Annotated[
+        Path | None,
+        typer.Option(
+            help="For a certificate of compare-models: the file of the older model. "
+            f"{options.RUNS_CODE}"
+        ),
+    ] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
@@ -50,7 +66,9 @@ def verify(
     """
     if (model is None) != (not data):
         raise ValueError("--model and --data must be given together: votes need both.")
-    result = _verify(certificate, model, data, quiet or as_json)
+    if old is not None and model is None:
+        raise ValueError("--old needs --model and --data too: it is compared with that model.")
+    result = _verify(certificate, model, data, old, quiet or as_json)
     if as_json:
         print_json(result)
     else:
@@ -80,7 +98,9 @@ def _print_result(result: dict[str, Any], quiet: bool, everything: bool) -> None
     say(result["verdict"], style="bold")
 
 
-def _verify(path: Path, model: Path | None, data: list[str] | None, quiet: bool) -> dict[str, Any]:
+def _verify(
+    path: Path, model: Path | None, data: list[str] | None, old: Path | None, quiet: bool
+) -> dict[str, Any]:
     """Check a certificate: its arithmetic alone, or all of it with the model and the data.
 
     What comes back says whether it holds (None if only the arithmetic was checked, which is right),
@@ -99,7 +119,10 @@ def _verify(path: Path, model: Path | None, data: list[str] | None, quiet: bool)
         checked.append("the arithmetic: KL from the weights, the bound from the evidence")
         unbound = check_belongs(certificate, path, own_model)
         if model is not None and data:
-            more, not_checked, found = _verify_votes(certificate, model, data, quiet)
+            if old is not None and old.is_file():
+                name = f"{OLD_MODEL}{old.suffix}"
+                unbound += [] if check_digest(certificate, path, name, old) else [str(old)]
+            more, not_checked, found = _verify_votes(certificate, model, data, old, quiet)
             checked += more
         for name in unbound:
             not_checked.append(f"that {name} was written with it: there is no digest")
@@ -124,7 +147,7 @@ def _verify(path: Path, model: Path | None, data: list[str] | None, quiet: bool)
 
 
 def _verify_votes(
-    certificate: "Certificate", model: Path, data: list[str], quiet: bool
+    certificate: "Certificate", model: Path, data: list[str], old: Path | None, quiet: bool
 ) -> tuple[list[str], list[str], list[str]]:
     """Count the votes again, and return what was checked, what was not, and what was found."""
     from ..certificate import CertificateError
@@ -132,14 +155,14 @@ def _verify_votes(
     from ..certificate.provenance import column_names
     from ..classifiers import verify_model
     from .data import builtin_names, sha256_of
-    from .models import blame, load_model, read_for, read_missing
+    from .models import blame, compared, load_model, read_for, read_missing
     from .table_checks import TOPICS
     from .table_files import USUAL
 
     vote = load_model(model, quiet)
     if isinstance(vote, list | tuple):
         raise ValueError(f"{model} holds several classifiers: give the model that certify wrote.")
-    provenance = certificate.provenance
+    provenance, compared_with = certificate.provenance, _compared_with(certificate, old)
     if "voters_from" not in provenance:
         raise CertificateError("the certificate is of a table of votes, not of a model.")
     target, drop, categorical, missing = None, [], [], USUAL
@@ -152,8 +175,13 @@ def _verify_votes(
     positive = provenance.get("positive")
     together = provenance.get("grouped_by"), provenance.get("split_by_time")
     columns = (target, drop, categorical, *together)
+    reading: dict[str, Any] = {"positive": positive, "quiet": quiet, "missing": missing}
+    by = {}
     try:
-        table = read_for(vote, data, *columns, positive=positive, quiet=quiet, missing=missing)
+        table = read_for(vote, data, *columns, **reading)
+        for name, path in compared_with.items():
+            other = load_model(path, quiet)
+            by[name] = compared(other, read_for(other, data, *columns, **reading), positive)
     except ValueError as error:
         there = all(Path(name).is_file() for name in data)
         if there and sha256_of(data) == provenance.get("data_sha256"):
@@ -164,7 +192,8 @@ def _verify_votes(
     same = provenance.get("data_sha256") == table.provenance.get("data_sha256")
     try:
         _check_left_out(provenance, table.provenance)
-        verify_model(vote, table.X, table.y, certificate, groups=table.groups, time=table.time)
+        rows = {"groups": table.groups, "time": table.time, "by": by}
+        verify_model(vote, table.X, table.y, certificate, **rows)
         if same and certificate.made:  # of older ones, which did not look, it is said only
             certificate.verify_checks(table.checks, table.findings, TOPICS)
     except CertificateError as error:
@@ -178,9 +207,27 @@ def _verify_votes(
         blame(vote, table, positive)
         raise
     checked, not_checked = _origins(provenance)
+    if by:
+        checked.append("what the older model predicts on the data, and the difference")
+        not_checked.append("that the older model was trained and chosen on other data")
     if certificate.neighbours is not None and certificate.neighbours.baseline_from == GIVEN:
         not_checked.append("that the class of the baseline was named before looking")
     return checked, not_checked + _differences(provenance, table.provenance), table.findings
+
+
+def _compared_with(certificate: "Certificate", old: Path | None) -> dict[str, Path]:
+    """Return the file of the older model by its name, where a difference to it is claimed."""
+    from ..claims import DifferenceFamily
+
+    families = certificate.families
+    names = [family.old for family in families if isinstance(family, DifferenceFamily)]
+    if bool(names) != (old is not None):
+        raise ValueError(
+            f"--old must be the file of the older model, {names[0]!r}: a difference is claimed."
+            if names
+            else "--old is for a certificate that claims a difference, and this one does not."
+        )
+    return {} if old is None else dict.fromkeys(names, old)
 
 
 def _check_left_out(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> None:
