@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from .classifiers import MajorityVoteClassifier as MajorityVoteClassifier
     from .classifiers import MinCqClassifier as MinCqClassifier
     from .classifiers import SelectiveClassifier as SelectiveClassifier
+    from .classifiers import certify_difference as certify_difference
     from .classifiers import certify_model as certify_model
+    from .classifiers import verify_difference as verify_difference
     from .classifiers import verify_model as verify_model
     from .planning import samples_needed as samples_needed
     from .planning import samples_to_test as samples_to_test
@@ -44,11 +46,13 @@ _PLACES = {
     "SelectiveClassifier": "classifiers",
     "VoteStatistics": "statistics",
     "certify": "certificate",
+    "certify_difference": "classifiers",
     "certify_model": "classifiers",
     "format_up": "_utils.formatting",
     "minimize": "solvers",
     "samples_needed": "planning",
     "samples_to_test": "planning",
+    "verify_difference": "classifiers",
     "verify_model": "classifiers",
 }
 __all__ = ["__version__", *_PLACES]

@@ -35,6 +35,7 @@ __all__ = [
     "name_classes",
     "names_of",
     "numbered",
+    "refuse_probabilities",
 ]
 
 # Code of a label that is none of those it is looked for among.
@@ -170,12 +171,12 @@ def check_votes(votes: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         raise ValueError(
             f"votes and y must have the same number of rows, got {len(table)} and {len(labels)}."
         )
-    _refuse_probabilities(table, labels)
+    refuse_probabilities("votes", table, labels)
     check_comparable(votes=table, y=labels)
     return table, labels
 
 
-def _refuse_probabilities(votes: NDArray[Any], y: NDArray[Any]) -> None:
+def refuse_probabilities(name: str, votes: NDArray[Any], y: NDArray[Any]) -> None:
     """Refuse votes between 0 and 1 that are not whole, where the true labels hold none such."""
     if votes.dtype.kind != "f" or votes.min() < 0.0 or votes.max() > 1.0 or not _broken(votes):
         return
@@ -186,7 +187,7 @@ def _refuse_probabilities(votes: NDArray[Any], y: NDArray[Any]) -> None:
     else:
         what, labels = "probabilities", "classes[(proba > 0.5).astype(int)]"
     raise ValueError(
-        f"votes must be predicted labels, but look like {what}, such as "
+        f"{name} must be predicted labels, but look like {what}, such as "
         f"{votes[votes % 1.0 != 0.0][0]:.4g}: give what predict returns, or {labels}."
     )
 

@@ -12,7 +12,7 @@ import certivote
 from certivote.bounds import list_bounds
 
 COMMANDS = [
-    *("certify", "predict", "verify", "compare"),
+    *("certify", "predict", "verify", "compare", "compare-models"),
     *("bound", "plan", "datasets", "reproduce"),
 ]
 
@@ -47,7 +47,7 @@ def test_examples_that_need_no_file_run(name, invoke, tmp_path, monkeypatch):
     assert invoke(*example.split(), cwd=tmp_path).stdout
 
 
-@pytest.mark.parametrize("name", ["certify", "predict", "verify"])
+@pytest.mark.parametrize("name", ["certify", "predict", "verify", "compare-models"])
 def test_help_says_that_a_model_runs_code(name, invoke, tmp_path):
     text = " ".join(invoke(name, "--help", cwd=tmp_path, COLUMNS="300").stdout.split())
     assert "runs code that is in it: name only a file that you trust" in re.sub(

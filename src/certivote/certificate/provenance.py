@@ -216,8 +216,9 @@ _SUBJECT = (
 )
 
 _CLAIMS = (
-    "What is claimed besides, of which classes, groups, scores, costs, shifts or levels, was "
-    "decided without looking at the certification examples, and so were the groups themselves."
+    "What is claimed besides, of which classes, groups, scores, costs, shifts, levels or "
+    "differences to other classifiers, was decided without looking at the certification examples, "
+    "and so were these groups and classifiers themselves."
 )
 _LOOK_1 = (
     "This is number {look} of the certificates of one vote on a growing sample, each at "

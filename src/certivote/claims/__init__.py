@@ -1,8 +1,9 @@
-"""What can be claimed of a vote besides its error: classes, groups, scores, costs and shifts."""
+"""What can be claimed besides the error: classes, groups, scores, costs, shifts, differences."""
 
 from .._utils.addresses import publish
 from .abstaining import AbstainFamily
 from .base import Claim, Family
+from .difference import DifferenceFamily
 from .partitions import ClassFamily, GroupFamily, PrecisionFamily
 from .scores import CostFamily, F1Family
 from .sheet import parse_claim, shared
@@ -13,6 +14,7 @@ __all__ = [
     "Claim",
     "ClassFamily",
     "CostFamily",
+    "DifferenceFamily",
     "F1Family",
     "Family",
     "GroupFamily",

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._utils.comparing import close
 from .._utils.formatting import format_down, format_up
-from .._utils.validation import check_number
+from .._utils.validation import check_number, did_you_mean
 from ..bounds import Bound
 from ..labels import NamedClasses, check_aligned, check_labels, name_classes
 from ..statistics import Statistics
@@ -128,6 +128,13 @@ class Outcome:
     def named(self) -> NamedClasses:
         """The classes by name, those of all examples, and those that the vote knows."""
         return name_classes(self.y, self.predicted, self.classes)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return the column that a claim is about."""
+        if name not in self.by:
+            hint = did_you_mean(name, self.by) if self.by else "it is empty."
+            raise ValueError(f"by must have the column {name!r} that is claimed: {hint}")
+        return self.by[name]
 
     def with_baseline(self, baseline: tuple[Any, str] | None) -> "Outcome":
         """Return the same with another baseline."""

@@ -337,10 +337,7 @@ class GroupFamily(_Partition):
         return (self.column,)
 
     def _parts(self, outcome: Outcome) -> tuple[list[str], NDArray[np.intp], NDArray[np.bool_]]:
-        if self.column not in outcome.by:
-            hint = did_you_mean(self.column, outcome.by) if outcome.by else "it is empty."
-            raise ValueError(f"by must have the column {self.column!r} that is claimed: {hint}")
-        labels, codes = numbered(outcome.by[self.column])
+        labels, codes = numbered(outcome.column(self.column))
         names = names_of(labels)
         return names, codes, np.zeros(len(names), dtype=np.bool_)
 

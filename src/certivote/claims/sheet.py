@@ -7,6 +7,7 @@ from typing import Any
 from .._utils.validation import check_number, did_you_mean
 from .abstaining import AbstainFamily
 from .base import Family
+from .difference import DifferenceFamily
 from .partitions import ClassFamily, GroupFamily, PrecisionFamily
 from .scores import CostFamily, F1Family
 from .shift import ShiftFamily
@@ -17,15 +18,18 @@ FAMILIES: dict[str, type[Family]] = {
     family.kind: family
     for family in (
         *(ClassFamily, PrecisionFamily, GroupFamily, F1Family),
-        *(CostFamily, ShiftFamily, AbstainFamily),
+        *(CostFamily, ShiftFamily, AbstainFamily, DifferenceFamily),
     )
 }
 # What the share of the overall error is called.
 OVERALL = "error"
 # Shares may miss 1 by so much.
 _SUM = 1e-9
-_BY, _F1 = "error by ", "f1 of "
-_WORDS = ("recall", "precision", "balanced", "f1", f"{_BY}COLUMN", f"{_F1}CLASS")
+_BY, _F1, _TO = "error by ", "f1 of ", "difference to "
+_WORDS = (
+    *("recall", "precision", "balanced", "f1"),
+    *(f"{_BY}COLUMN", f"{_F1}CLASS", f"{_TO}COLUMN"),
+)
 
 
 def parse_claim(claim: str | Family) -> Family:
@@ -35,7 +39,8 @@ def parse_claim(claim: str | Family) -> Family:
     ----------
     claim : str or Family
         ``"recall"``, ``"precision"``, ``"balanced"``, ``"f1"``, ``"f1 of CLASS"``,
-        ``"error by COLUMN"``; or a family, which is returned as it is.
+        ``"error by COLUMN"``, ``"difference to COLUMN"``, which holds the predictions of another
+        classifier; or a family, which is returned as it is.
 
     Examples
     --------
@@ -59,6 +64,8 @@ def parse_claim(claim: str | Family) -> Family:
         return GroupFamily(column=claim.removeprefix(_BY))
     if isinstance(claim, str) and claim.startswith(_F1) and claim != _F1:
         return F1Family(positive=claim.removeprefix(_F1))
+    if isinstance(claim, str) and claim.startswith(_TO) and claim != _TO:
+        return DifferenceFamily(old=claim.removeprefix(_TO))
     raise ValueError(
         f"claims must be one of {', '.join(_WORDS)}, got {claim!r}"
         + (f": {did_you_mean(claim, _WORDS)}" if isinstance(claim, str) else ".")

@@ -4,6 +4,7 @@ from .._utils.addresses import publish
 from ._fingerprints import SeenRows
 from .base import CertifiedVote, rebuild_vote
 from .binary import CBBoostClassifier, CqBoostClassifier, MinCqClassifier
+from .difference import certify_difference, shares_of_difference, verify_difference
 from .majority import MajorityVoteClassifier
 from .model import certify_model, verify_model
 from .selective import SelectiveClassifier, answer_scores
@@ -17,8 +18,11 @@ __all__ = [
     "SeenRows",
     "SelectiveClassifier",
     "answer_scores",
+    "certify_difference",
     "certify_model",
     "rebuild_vote",
+    "shares_of_difference",
+    "verify_difference",
     "verify_model",
 ]
 

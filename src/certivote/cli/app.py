@@ -8,6 +8,7 @@ import typer
 from .. import __version__
 from .certify import certify
 from .compare import compare
+from .compare_models import compare_models
 from .datasets import datasets
 from .moments import bound, plan
 from .options import Debug, Jobs, Quiet, command
@@ -47,6 +48,7 @@ _EXAMPLES = {
     predict: "predict my-certificate/model.joblib new.csv --out labels.csv",
     verify: "verify certificate.json --model model.joblib --data customers.csv",
     compare: "compare customers.csv --target churned --share-delta",
+    compare_models: "compare-models old.joblib new.joblib --data new.csv --target churned",
     bound: "bound --gibbs .2 --disagreement .3 -m 1000 --kl 2",
     plan: "plan --target 0.25 --gibbs 0.1 --disagreement 0.12 --kl 2",
     datasets: "datasets",

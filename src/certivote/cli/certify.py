@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..tables import Table
     from ..tables.asked import Asked
 
-__all__ = ["certify"]
+__all__ = ["certify", "copy_model", "without_findings", "write_results"]
 
 
 @options.command
@@ -269,7 +269,7 @@ def _certify(
         },
         "table": table.reading or None,
     }
-    with _without_findings(table, warn, said) as found:
+    with without_findings(table, warn, said) as found:
         if model is not None and not given.members:
             vote, certificate = saved, _tested(saved, table, given)
             clock.lap("voting")
@@ -289,8 +289,8 @@ def _certify(
         SAFE_MODEL: partial(_write_safe, vote, table.X, tell),
     }
     if model is not None and vote is saved:
-        models[SAFE_MODEL if is_safe(model) else MODEL] = partial(_copy, model, digest)
-    certificate, files = _write(folder, models, certificate, page)
+        models[SAFE_MODEL if is_safe(model) else MODEL] = partial(copy_model, model, digest)
+    certificate, files = write_results(folder, models, certificate, page)
     result: dict[str, Any] = {
         "statement": claim_of(certificate),
         "certificate": certificate.to_dict(),
@@ -305,7 +305,7 @@ def _certify(
 
 
 @contextmanager
-def _without_findings(table: "Table", warn: bool, said: list[str]) -> Iterator[list[str]]:
+def without_findings(table: "Table", warn: bool, said: list[str]) -> Iterator[list[str]]:
     """Show the warnings of what happens inside; a finding, which is shown later, only if asked.
 
     What is shown is added to what was said.
@@ -366,7 +366,7 @@ def _fit(learner: "MajorityVoteClassifier", voters: Any, table: "Table") -> Any:
     return vote
 
 
-def _copy(model: Path, digest: str | None, path: Path) -> None:
+def copy_model(model: Path, digest: str | None, path: Path) -> None:
     """Copy the model that was loaded, and refuse one that has changed since."""
     shutil.copyfile(model, path)
     if file_sha256(path) != digest:
@@ -388,7 +388,7 @@ def _write_safe(model: Any, X: Any, tell: Callable[[str], None], path: Path) -> 
         tell(f"there is no {path.name}: {error}")
 
 
-def _write(
+def write_results(
     folder: Path,
     models: Mapping[str, Callable[[Path], object]],
     certificate: "Certificate",

@@ -16,9 +16,10 @@ from sklearn.utils import get_tags
 
 from .._version import __version__
 from ..classifiers import CertifiedVote
+from ..classifiers.model import two_answers
 from ..tables import Table
 from ..tables.asked import Asked
-from ..voters import Stumps, TableFeatures, Trees
+from ..voters import Stumps, TableFeatures, Trees, predictions
 from .data import read
 from .output import is_safe, note
 
@@ -27,6 +28,7 @@ __all__ = [
     "answers",
     "blame",
     "check_prior",
+    "compared",
     "frozen",
     "is_vote",
     "load_model",
@@ -112,6 +114,26 @@ def blame(model: Any, table: Table, positive: str | None) -> None:
     unknown = positive is None and not hasattr(model, "classes_")
     if unknown and predicted.ndim == 1 and predicted.dtype.kind in "biuU":
         _check_classes(np.unique(predicted), table)
+
+
+def compared(model: Any, table: Table, positive: str | None) -> NDArray[Any]:
+    """Return what another model answers on the rows of a table, in the words of the table.
+
+    Where one label is called positive, the larger of the two that the model knows stands for it.
+    """
+    try:
+        predicted = predictions(model, table.X)
+    except Exception:
+        blame(model, table, positive)
+        raise
+    labels = np.unique(table.y)
+    if positive is None or len(labels) != 2 or np.isin(predicted, labels).any():
+        return predicted
+    two = two_answers(np.asarray(getattr(model, "classes_", np.unique(predicted))))
+    if len(two) != 2 or positive not in map(str, labels):
+        return predicted
+    place = [str(label) for label in labels].index(positive)
+    return np.asarray(np.where(predicted == two[1], labels[place], labels[1 - place]))
 
 
 def _unpickled(path: Path, quiet: bool) -> Any:

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 __all__ = [
     "CERTIFICATE",
     "MODEL",
+    "OLD_MODEL",
     "REPORT",
     "SAFE_MODEL",
     "check_belongs",
+    "check_digest",
     "check_folder",
     "claim_of",
     "fail",
@@ -40,6 +42,8 @@ __all__ = [
 # What certify writes.
 MODEL, REPORT, CERTIFICATE = "model.joblib", "report.html", "certificate.json"
 SAFE_MODEL = "model.skops"
+# What compare-models writes besides, with the suffix of what it was given.
+OLD_MODEL = "old"
 # How often a folder is made again that another process takes away.
 _ATTEMPTS = 10
 
@@ -163,23 +167,29 @@ def check_belongs(certificate: "Certificate", path: Path, model: Path) -> list[s
     The others are looked for beside the certificate, which is at ``path``. What comes back are the
     files that are there, and of which it carries no digest.
     """
-    from ..certificate import CertificateError
-
     unbound = []
     files = {name: path.with_name(name) for name in (MODEL, SAFE_MODEL, REPORT)}
     files[SAFE_MODEL if is_safe(model) else MODEL] = model
     for name, file in files.items():
-        digest = certificate.files.get(name)
-        if not file.is_file():
-            continue
-        if digest is None:
+        if file.is_file() and not check_digest(certificate, path, name, file):
             unbound.append(str(file))
-        elif file_sha256(file) != digest:
-            raise CertificateError(
-                f"{file} is not the file that was written with {path}: one of them is of another "
-                "run, or has changed since. Take both from one run, or run certify again."
-            )
     return unbound
+
+
+def check_digest(certificate: "Certificate", path: Path, name: str, file: Path) -> bool:
+    """Refuse a file that is not the one of this name that a certificate was written with.
+
+    What comes back says whether it carries a digest of it.
+    """
+    from ..certificate import CertificateError
+
+    digest = certificate.files.get(name)
+    if digest is not None and file_sha256(file) != digest:
+        raise CertificateError(
+            f"{file} is not the file that was written with {path}: one of them is of another "
+            "run, or has changed since. Take both from one run, or run certify again."
+        )
+    return digest is not None
 
 
 def results_folder(out: Path | None, name: str, kind: str, files: Iterable[str]) -> Path:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
-from .output import MODEL, check_belongs, claim_of, fail, print_json, say
+from .output import (
+    MODEL,
+    OLD_MODEL,
+    check_belongs,
+    check_digest,
+    claim_of,
+    fail,
+    print_json,
+    say,
+)
 
 if TYPE_CHECKING:
     from ..certificate import Certificate
@@ -37,6 +46,13 @@ def verify(
             help="The data that it was made from. Repeatable, for the files of one table."
         ),
     ] = None,
+    old: Annotated[
+        Path | None,
+        typer.Option(
+            help="For a certificate of compare-models: the file of the older model. "
+            f"{options.RUNS_CODE}"
+        ),
+    ] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
@@ -51,7 +67,9 @@ def verify(
     """
     if (model is None) != (not data):
         raise ValueError("--model and --data must be given together: votes need both.")
-    result = _verify(certificate, model, data, quiet or as_json)
+    if old is not None and model is None:
+        raise ValueError("--old needs --model and --data too: it is compared with that model.")
+    result = _verify(certificate, model, data, old, quiet or as_json)
     if as_json:
         print_json(result)
     else:
@@ -83,7 +101,9 @@ def _print_result(result: dict[str, Any], quiet: bool, everything: bool) -> None
     say(result["verdict"], style="bold")
 
 
-def _verify(path: Path, model: Path | None, data: list[str] | None, quiet: bool) -> dict[str, Any]:
+def _verify(
+    path: Path, model: Path | None, data: list[str] | None, old: Path | None, quiet: bool
+) -> dict[str, Any]:
     """Check a certificate: its arithmetic alone, or all of it with the model and the data.
 
     What comes back says whether it holds (None if only the arithmetic was checked, which is right),
@@ -102,7 +122,10 @@ def _verify(path: Path, model: Path | None, data: list[str] | None, quiet: bool)
         checked.append("the arithmetic: KL from the weights, the bound from the evidence")
         unbound = check_belongs(certificate, path, own_model)
         if model is not None and data:
-            more, not_checked, found = _verify_votes(certificate, model, data, quiet)
+            if old is not None and old.is_file():
+                name = f"{OLD_MODEL}{old.suffix}"
+                unbound += [] if check_digest(certificate, path, name, old) else [str(old)]
+            more, not_checked, found = _verify_votes(certificate, model, data, old, quiet)
             checked += more
         for name in unbound:
             not_checked.append(f"that {name} was written with it: there is no digest")
@@ -128,7 +151,7 @@ def _verify(path: Path, model: Path | None, data: list[str] | None, quiet: bool)
 
 
 def _verify_votes(
-    certificate: "Certificate", model: Path, data: list[str], quiet: bool
+    certificate: "Certificate", model: Path, data: list[str], old: Path | None, quiet: bool
 ) -> tuple[list[str], list[str], list[str]]:
     """Count the votes again, and return what was checked, what was not, and what was found."""
     from ..certificate import CertificateError
@@ -138,12 +161,12 @@ def _verify_votes(
     from ..tables.checks import TOPICS
     from ..tables.reading import sha256_of
     from .data import builtin_names, say_of_file
-    from .models import blame, load_model, read_for
+    from .models import blame, compared, load_model, read_for
 
     vote = load_model(model, quiet)
     if isinstance(vote, list | tuple):
         raise ValueError(f"{model} holds several classifiers: give the model that certify wrote.")
-    provenance = certificate.provenance
+    provenance, compared_with = certificate.provenance, _compared_with(certificate, old)
     if "voters_from" not in provenance:
         raise CertificateError("the certificate is of a table of votes, not of a model.")
     built_in = data[0] in builtin_names()
@@ -151,8 +174,12 @@ def _verify_votes(
     columns = [name for family in certificate.families for name in family.columns]
     asked = replace(asked, by=columns)
     positive = provenance.get("positive")
+    by: dict[str, Any] = {}
     try:
         table = read_for(vote, data, asked, positive)
+        for name, path in compared_with.items():
+            other = load_model(path, quiet)
+            by[name] = compared(other, read_for(other, data, asked, positive), positive)
     except ValueError as error:
         there = all(Path(name).is_file() for name in data)
         if there and sha256_of(data) == provenance.get("data_sha256"):
@@ -165,7 +192,8 @@ def _verify_votes(
     same = provenance.get("data_sha256") == table.provenance.get("data_sha256")
     try:
         _check_left_out(provenance, table.provenance)
-        rows = {"groups": table.groups, "time": table.time, "by": table.by}
+        by |= table.by
+        rows = {"groups": table.groups, "time": table.time, "by": by}
         verify_model(vote, table.X, table.y, certificate, **rows)
         if same and certificate.made:  # of older ones, which did not look, it is said only
             certificate.verify_checks(table.checks, table.findings, TOPICS)
@@ -180,9 +208,27 @@ def _verify_votes(
         blame(vote, table, positive)
         raise
     checked, not_checked = _origins(provenance)
+    if by:
+        checked.append("what the older model predicts on the data, and the difference")
+        not_checked.append("that the older model was trained and chosen on other data")
     if certificate.neighbours is not None and certificate.neighbours.baseline_from == GIVEN:
         not_checked.append("that the class of the baseline was named before looking")
     return checked, not_checked + _differences(provenance, table.provenance), table.findings
+
+
+def _compared_with(certificate: "Certificate", old: Path | None) -> dict[str, Path]:
+    """Return the file of the older model by its name, where a difference to it is claimed."""
+    from ..claims import DifferenceFamily
+
+    families = certificate.families
+    names = [family.old for family in families if isinstance(family, DifferenceFamily)]
+    if bool(names) != (old is not None):
+        raise ValueError(
+            f"--old must be the file of the older model, {names[0]!r}: a difference is claimed."
+            if names
+            else "--old is for a certificate that claims a difference, and this one does not."
+        )
+    return {} if old is None else dict.fromkeys(names, old)
 
 
 def _check_left_out(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> None:

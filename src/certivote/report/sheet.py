@@ -113,7 +113,7 @@ class Sheet:
         )
         self.folded = self.n_claims > _FEW
         self.named = any(_is_named(family) for family in families)
-        self.columns = [family.column for family in families if isinstance(family, GroupFamily)]
+        self.columns = [name for family in families for name in family.columns]
         self.kinds = {family.kind for family in families}
 
 
