@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ._utils.validation import did_you_mean, refuse_mask
 
 __all__ = [
+    "SILENT",
     "UNKNOWN",
     "as_votes",
     "check_aligned",
@@ -35,6 +36,8 @@ __all__ = [
 
 # Code of a label that is none of those it is looked for among.
 UNKNOWN = -1
+# Code of no label at all: the voter has no opinion.
+SILENT = -2
 _NUMBERS = "biufc"
 # Longer texts are kept one by one.
 _LONG = 64

@@ -88,8 +88,9 @@ class Outcome:
     """What a vote answers on the certification examples, and the truth, in the same words.
 
     Besides the labels there may be the class that a baseline always answers, and where it came
-    from; columns of groups by their names; the classes that the vote knows, seen here or not; and
-    a function that counts the votes on some of the examples for a bound.
+    from; columns of groups by their names; the classes that the vote knows, seen here or not; a
+    function that counts the votes on some of the examples for a bound; and on which of them the
+    vote answers nothing, if on any.
     """
 
     y: NDArray[Any]
@@ -98,6 +99,12 @@ class Outcome:
     by: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     classes: NDArray[Any] | None = None
     statistics: Callable[[NDArray[np.bool_], Bound], Statistics] | None = None
+    silent: NDArray[np.bool_] | None = None
+
+    @property
+    def answers(self) -> NDArray[Any]:
+        """What the vote answers where it answers something."""
+        return self.predicted if self.silent is None else self.predicted[~self.silent]
 
     @cached_property
     def wrong(self) -> NDArray[np.bool_]:

@@ -111,7 +111,7 @@ class F1Family(Family):
 
 def _known(outcome: Outcome) -> NDArray[Any]:
     """Return the classes that there are, are answered, or are known to the vote."""
-    known = merge_labels(outcome.y, outcome.predicted)
+    known = merge_labels(outcome.y, outcome.answers)
     return known if outcome.classes is None else merge_labels(known, outcome.classes)
 
 
@@ -199,6 +199,11 @@ class CostFamily(Family):
     def count(self, outcome: Outcome, vote: Vote) -> Self:
         """Return this family with the evidence that a sample gives."""
         self.check_vote(vote)
+        if len(outcome.answers) < len(outcome.y):
+            raise ValueError(
+                f"costs are of answers, but on {len(outcome.y) - len(outcome.answers)} examples "
+                "the vote answers nothing: no voter with weight has an opinion there."
+            )
         called = classes_by_name(_known(outcome))
         for name in called:
             if name not in self.classes:
