@@ -184,6 +184,7 @@ class _Counting:
         if labels is not None:
             labels = check_targets("y", labels)
         findings: tuple[str, ...] = ()
+        missing = None
         if self._voters is not None:
             if np.any(codes_of(labels, self._labels) == UNKNOWN):
                 import distributed
@@ -191,12 +192,14 @@ class _Counting:
                 findings = (_UNSEEN,)
                 distributed.warn(_UNSEEN)
             ballots = self._voters.votes(table, self._labels)
-            table, labels = ballots.codes, ballots.truth(labels)
+            table, labels, missing = ballots.codes, ballots.truth(labels), ballots.missing
         elif self._function is not None:
             table = self._function(table)
         if labels is None:
             return VoteStatistics.from_losses(table)
-        statistics = VoteStatistics.from_votes(table, labels, fixed_votes=self._fixed_votes)
+        statistics = VoteStatistics.from_votes(
+            table, labels, fixed_votes=self._fixed_votes, missing=missing
+        )
         statistics.findings = findings
         return statistics
 

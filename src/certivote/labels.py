@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ._utils.validation import did_you_mean, refuse_mask
 
 __all__ = [
+    "SILENT",
     "UNKNOWN",
     "NamedClasses",
     "as_votes",
@@ -40,6 +41,8 @@ __all__ = [
 
 # Code of a label that is none of those it is looked for among.
 UNKNOWN = -1
+# Code of no label at all: the voter has no opinion.
+SILENT = -2
 _NUMBERS = "biufc"
 # Longer texts are kept one by one.
 _LONG = 64

@@ -136,7 +136,11 @@ class Bound(Parametrised, ABC):
             )
 
     def count(
-        self, votes: ArrayLike, y: ArrayLike, prior: ArrayLike | None = None
+        self,
+        votes: ArrayLike,
+        y: ArrayLike,
+        prior: ArrayLike | None = None,
+        missing: Any = None,
     ) -> VoteStatistics:
         """Return the statistics of votes with all that this bound needs.
 
@@ -148,13 +152,17 @@ class Bound(Parametrised, ABC):
             True labels.
         prior : array-like of shape (n,), default=None
             The prior; uniform if None.
+        missing : label, default=None
+            What stands in `votes` for no opinion.
         """
         votes, y = check_votes(votes, y)
         fixed = None
         if "fixed votes" in self.needs:
             fixed = self.fixed_weights(check_prior(prior, votes.shape[1]))
         rows = "rows" in self.needs
-        return VoteStatistics.from_votes(votes, y, keep_rows=rows, fixed_votes=fixed)
+        return VoteStatistics.from_votes(
+            votes, y, keep_rows=rows, fixed_votes=fixed, missing=missing
+        )
 
     def _check(
         self, statistics: Statistics, weights: ArrayLike, prior: ArrayLike | None

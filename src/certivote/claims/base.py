@@ -40,6 +40,8 @@ __all__ = [
 _WORD = re.compile(r"[\w.+-]+")
 _NOTHING_SAID = " That says nothing."
 _ROUNDING = 1e-15
+# What a vote says where nobody has an opinion, as it is called beside the names of classes.
+_NO_ANSWER = "(no answer)"
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ class Outcome:
 
     Besides the labels there may be the class that a baseline always answers, and where it came
     from; columns of groups by their names; the classes that the vote knows, seen here or not; a
-    function that counts the votes on some of the examples for a bound; and how sure it is.
+    function that counts the votes on some of the examples for a bound; how sure it is; and on
+    which of them the vote answers nothing, if on any.
     """
 
     y: NDArray[Any]
@@ -115,6 +118,12 @@ class Outcome:
     classes: NDArray[Any] | None = None
     statistics: Callable[[NDArray[np.bool_], Bound], Statistics] | None = None
     scores: Scores | None = None
+    silent: NDArray[np.bool_] | None = None
+
+    @property
+    def n_silent(self) -> int:
+        """On how many examples the vote answers nothing."""
+        return 0 if self.silent is None else int(np.count_nonzero(self.silent))
 
     @cached_property
     def wrong(self) -> NDArray[np.bool_]:
@@ -127,7 +136,20 @@ class Outcome:
     @cached_property
     def named(self) -> NamedClasses:
         """The classes by name, those of all examples, and those that the vote knows."""
-        return name_classes(self.y, self.predicted, self.classes)
+        if self.silent is None or not self.n_silent:
+            return name_classes(self.y, self.predicted, self.classes)
+        answers = np.where(self.silent, self.y, self.predicted)
+        names, known, true, answered = name_classes(self.y, answers, self.classes)
+        answered = np.where(self.silent, len(names), answered)
+        return NamedClasses([*names, _NO_ANSWER], np.append(known, False), true, answered)
+
+    def refuse_silence(self, what: str) -> None:
+        """Refuse a claim that is about answers only, where there is none on some examples."""
+        if self.n_silent:
+            raise ValueError(
+                f"{what} is about answers, but on {self.n_silent} examples the vote answers "
+                "nothing: no voter with weight has an opinion there."
+            )
 
     def column(self, name: str) -> NDArray[Any]:
         """Return the column that a claim is about."""

@@ -71,6 +71,7 @@ class F1Family(Family):
     def count(self, outcome: Outcome, vote: Vote) -> Self:
         """Return this family with the evidence that a sample gives."""
         self.check_vote(vote)
+        outcome.refuse_silence("an F1 score")
         names, _, true, answered = outcome.named
         if self.positive not in (None, *names):
             raise ValueError(
@@ -219,6 +220,7 @@ class CostFamily(Family):
     def count(self, outcome: Outcome, vote: Vote) -> Self:
         """Return this family with the evidence that a sample gives."""
         self.check_vote(vote)
+        outcome.refuse_silence("a cost")
         names, _, true, answered = outcome.named
         for name in names:
             if name not in self.classes:

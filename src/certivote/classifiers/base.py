@@ -262,7 +262,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         look = self._examine(X, y, rows, part_a, part_b, sample.ballots)
         self._findings, self._checks = self._say(look.findings), look.checks
         clock.lap("checking")
-        self._learn(self._count(sample.ballots.codes, sample.ballots.truth(y_b)), sample, rng)
+        self._learn(self._count(sample.ballots, sample.ballots.truth(y_b)), sample, rng)
         clock.lap("learning")
         self.fit_times_ = clock.seconds
         return self
@@ -320,9 +320,11 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             return self._statistics_of(part, y[rows], bound, prior)
 
         known = check_labels("classes_", self.classes_, ndim=1)
-        predicted, shares = self._weighed(ballots).win(weights)
+        weighed = self._weighed(ballots)
+        predicted, shares = weighed.win(weights)
         scores = Scores(shares, True, *(sample.reference or ()))
-        return Outcome(y, predicted, self._baseline, sample.by, known, count, scores)
+        silent = None if weighed.missing is None else weighed.winners(weights) < 0
+        return Outcome(y, predicted, self._baseline, sample.by, known, count, scores, silent)
 
     def _reference(
         self, X: Any, y: NDArray[Any], unlabelled: Any
@@ -384,6 +386,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 f"{_num_samples(X)} and {len(labels)}."
             )
         check_classification_targets(labels)
+        if isinstance(self.voters, PredictionTable):
+            self.voters.check_targets(labels)
         return X, labels
 
     @abstractmethod
@@ -397,9 +401,9 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
     def _learn_prior(self, X: Any, y: NDArray[Any]) -> None:
         """Learn on part A what must not look at part B."""
 
-    def _count(self, votes: NDArray[Any], codes: NDArray[Any]) -> VoteStatistics:
+    def _count(self, ballots: Ballots, codes: NDArray[Any]) -> VoteStatistics:
         """Return what learning needs to know of the votes of part B."""
-        return VoteStatistics.from_votes(votes, codes)
+        return VoteStatistics.from_votes(ballots.codes, codes)
 
     @abstractmethod
     def _learn(
@@ -430,7 +434,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
             The weight of the voters that predict each class. What is missing to 1 is the share of
-            labels that are not in `classes_`.
+            labels that are not in `classes_`, and of voters without an opinion.
         """
         shares = [
             ballots.shares(weights)[:, codes_of(self.classes_, ballots.labels)]
@@ -450,7 +454,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
             The predicted labels: this is the vote that is certified. They are those that voters
-            name on these examples, and may be none of `classes_`.
+            name on these examples, and may be none of `classes_`. Where no voter with weight has
+            an opinion, it is the marker of `PredictionTable`, which counts as an error.
         """
         labels = np.concatenate([ballots.predict(weights) for ballots, weights in self._asked(X)])
         return labels.astype(object) if self.classes_.dtype.kind == "O" else labels
@@ -513,7 +518,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         self, ballots: Ballots, y: NDArray[Any], bound: Bound, prior: ArrayLike | None
     ) -> VoteStatistics:
         """Return what a bound needs to know of these votes."""
-        return bound.count(self._weighed(ballots).codes, ballots.truth(y), prior)
+        weighed = self._weighed(ballots)
+        return bound.count(weighed.codes, ballots.truth(y), prior, weighed.missing)
 
     def certify(
         self,

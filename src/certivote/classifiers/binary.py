@@ -33,6 +33,11 @@ class BinaryVote(CertifiedVote):
                 f"{type_of_target(self.classes_)}: with {len(self.classes_)} classes use "
                 "MajorityVoteClassifier."
             )
+        if getattr(self.voters, "missing", None) is not None:
+            raise ValueError(
+                f"{type(self).__name__} needs an opinion of every voter on every example, as their "
+                "complements vote too: use MajorityVoteClassifier where some are missing."
+            )
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs examples of two classes, got one class only."

@@ -20,6 +20,7 @@ from ..learners import logistic
 from ..solvers import Solver, minimize
 from ..statistics import Statistics, VoteStatistics
 from ..voters import is_frozen
+from ..voting import Ballots
 from ._fingerprints import row_fingerprints
 from ._guards import TOO_MANY_TWINS, Examination
 from .base import CertifiedVote, Sample
@@ -227,8 +228,9 @@ class MajorityVoteClassifier(CertifiedVote):
             return self._logistic(X, y)
         return None if self.prior is None or isinstance(self.prior, str) else self._prior
 
-    def _count(self, votes: NDArray[Any], codes: NDArray[Any]) -> VoteStatistics:
-        return self._bound(self._provenance).count(votes, codes, self._prior)
+    def _count(self, ballots: Ballots, codes: NDArray[Any]) -> VoteStatistics:
+        bound = self._bound(self._provenance)
+        return bound.count(ballots.codes, codes, self._prior, ballots.missing)
 
     def _learn(
         self,

@@ -111,7 +111,7 @@ def _predict(
             f"{path} must predict a label for each row, got shape {labels.shape} for {len(X)} rows."
         )
     labels = labels.reshape(-1)
-    known = np.asarray(getattr(model, "classes_", np.unique(labels)))
+    known = np.asarray(model.classes_ if hasattr(model, "classes_") else np.unique(labels))
     written = _words(known, certificate)
     words = pd.Series(labels).map(written) if written else pd.Series(labels)
     if certificate is not None and any(one.needs_scores for one in certificate.families):

@@ -28,7 +28,7 @@ def check_fixed_votes(
     if fixed.errors.shape != (len(weights),) or fixed.errors.dtype.kind != "i":
         raise ValueError("errors of fixed votes must be one count for each vote.")
     for q, counted in zip(weights, fixed.errors.tolist(), strict=True):
-        fewest, most = _possible_errors(q, n_samples, errors, pairs, rows)
+        fewest, most = _possible_errors(q, n_samples, errors, pairs, rows, fixed.silent)
         if not max(0, fewest) <= counted <= min(most, n_samples):
             raise ValueError(
                 f"errors of fixed votes must be possible for these examples, got {counted} where "
@@ -42,14 +42,17 @@ def _possible_errors(
     errors: NDArray[np.int64],
     pairs: Pairs,
     rows: NDArray[np.uint8] | None,
+    silent: bool,
 ) -> tuple[int, int]:
     """Return the fewest and the most errors of a vote that these examples leave possible.
 
     With W the weight of the voters that err: a vote that errs has W ≥ 1/2; one that is right has a
-    share of at least that of its heaviest voter, and so W ≤ 1 − max q.
+    share of at least that of its heaviest voter, and so W ≤ 1 − max q. Where some are silent, it
+    may be the lightest with weight that is right alone.
     """
     heaviest = int(np.argmax(q))
-    right, wrong = 1.0 - q[heaviest] + _SLACK, 0.5 - _SLACK
+    least = q[q > 0.0].min() if silent else q[heaviest]
+    right, wrong = 1.0 - least + _SLACK, 0.5 - _SLACK
     if right < wrong:  # it decides alone
         return int(errors[heaviest]), int(errors[heaviest])
     if rows is not None:

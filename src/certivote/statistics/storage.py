@@ -30,6 +30,7 @@ _LAYOUT = {
     "keep_rows": ("|b1", 0),
     "tested_weights": ("<f8", 2),
     "tested_errors": ("<i8", 1),
+    "tested_silent": ("|b1", 0),
     "unlabelled_samples": ("<i8", 0),
     "disagreements": ("<i8", 2),
     "unlabelled_classes": ("<U", 1),

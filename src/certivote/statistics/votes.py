@@ -156,6 +156,7 @@ class VoteStatistics(Statistics):
         keep_rows: bool = False,
         *,
         fixed_votes: ArrayLike | None = None,
+        missing: Any = None,
     ) -> "VoteStatistics":
         """Count the errors of predicted labels.
 
@@ -171,6 +172,9 @@ class VoteStatistics(Statistics):
             The weights of votes, fixed before the sample, whose own errors are counted too, as
             `vote_errors` returns them: such a vote predicts the label with the largest share, the
             first in sorted order on a tie.
+        missing : label, default=None
+            What stands in `votes` for no opinion, and is no true label. A voter without an opinion
+            is not right, so that its loss is 1, and has no say in the fixed votes.
 
         Returns
         -------
@@ -178,9 +182,11 @@ class VoteStatistics(Statistics):
             The counts.
         """
         labels = check_votes(votes, y)
+        if missing is not None and np.any(labels[1] == missing):
+            raise ValueError(f"missing must be no true label, got {missing!r}, which y has.")
         statistics = cls._count(_losses(*labels), keep_rows, reused=False)
         if fixed_votes is not None:
-            statistics.fixed_votes = count_vote_errors(*labels, fixed_votes)
+            statistics.fixed_votes = count_vote_errors(*labels, fixed_votes, missing)
         return statistics
 
     @classmethod
@@ -582,6 +588,7 @@ class VoteStatistics(Statistics):
         if self.fixed_votes is not None:
             arrays["tested_weights"] = self.fixed_votes.weights
             arrays["tested_errors"] = self.fixed_votes.errors
+            arrays |= {"tested_silent": True} if self.fixed_votes.silent else {}
         if self.pairs.bits is not None:
             arrays |= {"rows": self.pairs.bits, "keep_rows": self.rows is not None}
         else:
@@ -604,7 +611,8 @@ class VoteStatistics(Statistics):
         own = cls(int(arrays["n_samples"]), arrays["errors"], arrays.get("tandem"), rows)
         own.rows = own.rows if keep_rows else None
         if "tested_weights" in arrays:
-            own.fixed_votes = FixedVotes(arrays["tested_weights"], arrays["tested_errors"])
+            silent = bool(arrays.get("tested_silent", False))
+            own.fixed_votes = FixedVotes(arrays["tested_weights"], arrays["tested_errors"], silent)
             check_fixed_votes(own.fixed_votes, own.n_samples, own.errors, own.pairs, rows)
         if "disagreements" in arrays:
             size, counts = int(arrays["unlabelled_samples"]), arrays["disagreements"]

@@ -16,8 +16,8 @@ from ..voting import Ballots
 
 __all__ = ["Column", "Group", "Voters", "guarded", "predictions"]
 
-# What one voter names: indices into the classes, −1 for any other label, and these other labels in
-# their order.
+# What one voter names: indices into the classes, −1 for any other label and `SILENT` for none, and
+# these other labels in their order.
 Column = tuple[NDArray[np.integer[Any]], NDArray[Any]]
 _UNCHANGING = frozenset({str, bytes, int, float, bool, type(None), np.str_, np.float64, np.int64})
 
@@ -169,4 +169,6 @@ class Voters(Sequence[Any]):
 
                 parallel = Parallel(n_jobs=n_jobs, prefer="threads")
                 columns += parallel(delayed(ask)(int(index)) for index in members)
-        return Ballots.collect(columns, classes)
+        markers = (getattr(group, "nothing", None) for group in self.groups)
+        nothing = next((marker for marker in markers if marker is not None), None)
+        return Ballots.collect(columns, classes, nothing)
