@@ -136,9 +136,12 @@ class _Partition(Family):
     def claims(self, vote: Vote) -> list[Claim]:
         """Return a claim for each part."""
         self.check_vote(vote)
+        return self._claims(self.limits(vote))
+
+    def _claims(self, limits: Mapping[str, float]) -> list[Claim]:
+        """Return a claim for each part, by its limit."""
         return [
-            self._claim(name, limit, dict(self.evidence[name]))
-            for name, limit in self.limits(vote).items()
+            self._claim(name, limit, dict(self.evidence[name])) for name, limit in limits.items()
         ]
 
     @abstractmethod
@@ -233,8 +236,8 @@ class ClassFamily(_Partition):
     def claims(self, vote: Vote) -> list[Claim]:
         """Return a claim for each class, if asked for, and what follows from them."""
         self.check_frequencies()
-        own = super().claims(vote) if self.recall else []
         limits = self.limits(vote)
+        own = self._claims(limits) if self.recall else []
         if self.balanced:
             mean = min(1.0, round_up(math.fsum(limits.values()) / len(limits)))
             names = ", ".join(map(quoted, limits))
