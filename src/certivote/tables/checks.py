@@ -92,12 +92,15 @@ def _repeats(name: str, counts: NDArray[np.intp]) -> bool:
     return n > _MANY and usual > 1 and int(np.count_nonzero(counts == usual)) >= _EVEN * n
 
 
-def check_order(columns: Columns, names: Sequence[str]) -> tuple[list[str], str]:
+def check_order(
+    columns: Columns, names: Sequence[str], split_by: str | None = None
+) -> tuple[list[str], str]:
     """Return what was found of rows in the order of time, and a sentence for where nothing was.
 
     Columns of dates are looked at, of text that can be read as dates, and of numbers whose name
     ends in a word such as year, date or time. The rows are in their order if no row is before the
     one above it, or none after it, where the column is not missing, and it has more than 5 values.
+    The column that the rows were `split_by`, if any, is not looked at, but named.
     """
     looked, sorted_by = [], []
     for name in names:
@@ -113,9 +116,12 @@ def check_order(columns: Columns, names: Sequence[str]) -> tuple[list[str], str]
             "the certificate is not valid for the time after them. Name the column as the time "
             "(--time), and the latest rows certify."
         ], ""
-    if not looked:
-        return [], "No column was read as dates or times."
-    return [], f"The rows are not sorted by {_listed(looked)}."
+    sentences = []
+    if split_by is not None:
+        sentences.append(f"The rows were split by {split_by!r}, and the latest certify.")
+    if looked:
+        sentences.append(f"The rows are not sorted by {_listed(looked)}.")
+    return [], " ".join(sentences) or "No column was read as dates or times."
 
 
 def times_in(columns: Columns, name: str, named: bool = False) -> list[NDArray[Any]]:

@@ -295,8 +295,12 @@ def _refuse_missing(columns: Columns, argument: str, name: str, missing: int) ->
 
 def examine(table: Table, columns: Columns, names: list[str]) -> None:
     """Look in a whole table, before it is split, for what its certificate must not be silent of."""
-    for topic, check in ((IDENTIFIERS, check_identifiers), (ORDER, check_order)):
-        found, cleared = check(columns, names)
+    split_by = None if table.time is None else str(table.time.name)
+    looked = {
+        IDENTIFIERS: check_identifiers(columns, names),
+        ORDER: check_order(columns, names, split_by),
+    }
+    for topic, (found, cleared) in looked.items():
         table.findings += found
         if not found:
             table.checks[topic] = cleared
