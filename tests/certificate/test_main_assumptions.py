@@ -27,6 +27,16 @@ def test_they_are_three_of_all(origin, statistics, looks):
     assert ("classifier" in texts[1]) == (origin == MODEL)
 
 
+def test_that_of_later_rows_is_the_first_where_the_split_was_by_time():
+    provenance = {"voters_from": SPLIT, "split_by_time": "day"}
+    everything = assumptions_of(provenance, "The weights may have been learned.")
+    first, *_ = main_assumptions(provenance)
+    assert first[0].startswith("The latest rows by 'day' certify")
+    assert "order in time" in first[1]
+    assert first[0] in everything
+    assert any("drawn independently" in text for text in everything)
+
+
 def test_no_check_is_on_two_of_them_and_none_on_the_last():
     topics = [topics for _, topics in main_assumptions({})]
     flat = sum(topics, ())

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import joblib
 import numpy as np
@@ -134,6 +135,28 @@ def test_the_latest_rows(panel, form, invoke, tmp_path):
     made = certificate(tmp_path)
     assert (made["n_samples"], made["provenance"]["split_by_time"]) == (180, "day")
     assert any("latest rows by 'day'" in text for text in made["assumptions"])
+    order = "The rows were split by 'day', and the latest certify."
+    assert made["checks"]["order in time"] == order
+    verified(invoke, tmp_path)
+
+
+def test_a_split_by_time_is_not_called_random(panel, invoke, tmp_path):
+    panel.drop(columns="man").to_csv(tmp_path / "t.csv", index=False)
+    done = invoke("certify", "t.csv", *SMALL, "--time", "day", "--explain", cwd=tmp_path)
+    assert re.search("voters from +the earlier rows\n", done.stdout)
+    assert "random split" not in done.stdout
+    page = (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
+    assert re.search('data-field="provenance.voters_from"[^>]*>the earlier rows<', page)
+    folded = page.index("more assumptions</summary>")
+    assert page.index("The latest rows by") < folded
+    assert page.index("drawn independently of each other, from the same") > folded
+
+
+def test_another_column_in_the_order_of_time_is_still_found(panel, invoke, tmp_path):
+    panel["year"] = np.arange(360) // 20
+    panel.drop(columns="man").to_csv(tmp_path / "t.csv", index=False)
+    done = invoke("certify", "t.csv", *SMALL, "--time", "day", cwd=tmp_path)
+    assert "The rows are in the order of 'year'" in done.stdout
     verified(invoke, tmp_path)
 
 
@@ -144,10 +167,13 @@ def test_the_latest_rows(panel, form, invoke, tmp_path):
         (("--group", "mann"), "did you mean 'man'?"),
         (("--group", "gap"), "--group 'gap' is missing in 1 of 360 rows"),
         (("--time", "gap"), "--time 'gap' is missing in 1 of 360 rows"),
-        (("--time", "man"), "--time 'man' of t.csv holds neither dates nor numbers"),
+        (
+            ("--time", "man"),
+            "--time 'man' of t.csv holds what is neither a date nor a number, such as 'm",
+        ),
         (("--time", "two"), "dates that can be read in two ways"),
         (("--group", "label"), "can be neither --group nor --time"),
-        (("--group", "man", "--time", "day"), "--time is for a vote"),
+        (("--group", "man", "--time", "day"), "--group and --time cannot be given together"),
     ],
 )
 def test_bad_groups_and_times(arguments, words, panel, invoke, tmp_path):

@@ -2,6 +2,8 @@
 
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from certivote import samples_to_test
@@ -195,7 +197,6 @@ def test_a_pilot_whose_vote_was_tested(invoke, certified, tmp_path):
         (("--pilot", "missing.json"), "missing.json: No such file"),
         ((*VOTE, "--power", 0.9), "--power and --plot are for a test of errors"),
         (("--risk", 0.1, "--power", 1.5), "power must be"),
-        (("--risk", 0.5, "--plot", "plan.png"), "there is no plan to draw"),
         ((*VOTE, "--bound", "gibs"), "bound must be one of"),
         ((*VOTE, "--target", -0.1), "target must be"),
         ((*VOTE, "--target", "nan"), "target must be"),
@@ -206,6 +207,46 @@ def test_plans_that_say_nothing(arguments, words, invoke, tmp_path):
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: ")
     assert words in line
+
+
+def test_where_no_number_is_enough_the_plan_says_so_without_a_picture(invoke, tmp_path):
+    plan = ("plan", "--target", 0.3, "--risk", 0.5)
+    plain = invoke(*plan, cwd=tmp_path)
+    done = invoke(*plan, "--plot", "plan.png", cwd=tmp_path)
+    assert "no number is enough" in done.stdout
+    assert done.stdout == plain.stdout
+    assert "plan.png is not written: no number of examples is enough" in done.stderr
+    assert not (tmp_path / "plan.png").exists()
+
+
+@pytest.mark.parametrize("bound", ["best", "lacasse"])
+def test_a_pilot_by_groups_plans_groups(bound, invoke, tmp_path):
+    rng = np.random.default_rng(0)
+    men = np.repeat(np.arange(80), 3)
+    frame = pd.DataFrame(
+        {"a": rng.normal(size=240), "man": men, "y": rng.integers(2, size=80)[men]}
+    )
+    frame["a"] += 2 * frame["y"]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    learn = ("--group", "man", "--n-voters", 5, "--bound", bound, "--out", "o", "-q")
+    invoke("certify", "t.csv", *learn, cwd=tmp_path)
+    plan = ("plan", "--target", 0.45 if bound == "best" else 0.9)
+    done = invoke(*plan, "--pilot", "o/certificate.json", cwd=tmp_path)
+    assert done.stdout.splitlines()[0].endswith(f"groups ('man') for a claim of {plan[-1]}")
+    assert "examples" not in done.stdout
+    assert "rows" not in done.stdout
+    # The folder stands for the certificate in it.
+    assert invoke(*plan, "--pilot", "o", cwd=tmp_path).stdout == done.stdout
+    assert (
+        json.loads(invoke(*plan, "--pilot", "o", "--json", cwd=tmp_path).stdout)["grouped_by"]
+        == "man"
+    )
+    if bound == "best":
+        assert "With so many certification groups ('man')" in done.stdout
+        assert "trains on the other half of the groups ('man'): it takes" in done.stdout
+        invoke(*plan, "--pilot", "o", "--plot", "plan.svg", cwd=tmp_path)
+        text = (tmp_path / "plan.svg").read_text(encoding="utf-8")
+        assert "certification groups" in text
 
 
 def test_a_plan_is_drawn(invoke, tmp_path):

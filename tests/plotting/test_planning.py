@@ -21,6 +21,14 @@ def test_the_curve_is_the_probability_of_success(ax):
     assert str(display.needed) in display.description
 
 
+def test_groups_are_called_so(ax):
+    display = PlanDisplay.from_plan(0.05, risk=0.03, unit="groups ('man')", ax=ax)
+    assert ax.get_xlabel() == "certification groups ('man')"
+    assert ax.lines[-1].get_label().endswith(" groups ('man')")
+    for text in (display.description, display.caption):
+        assert "groups ('man')" in text
+
+
 def test_where_there_is_no_plan_none_is_drawn(ax):
     with pytest.raises(ValueError, match="no plan to draw"):
         PlanDisplay.from_plan(0.05, risk=0.1, ax=ax)

@@ -26,7 +26,7 @@ from .checking import check_fields
 from .digests import votes_sha256
 from .errors import CertificateError
 from .neighbours import SAMPLE, Neighbours
-from .provenance import assumptions_of, facts_of, subject_of
+from .provenance import assumptions_of, facts_of, shown, subject_of
 from .reading import FORMAT, FORMAT_VERSION, check_format, load_json, of_its_time, renewed
 
 __all__ = ["Certificate"]
@@ -304,7 +304,10 @@ class Certificate:
                 if figure.brief
             ),
             ("KL", f"{self.kl:.2f}"),
-            *((name.replace("_", " "), str(value)) for name, value in self.provenance.items()),
+            *(
+                (name.replace("_", " "), str(value))
+                for name, value in shown(self.provenance).items()
+            ),
         ]
 
     def to_dict(self) -> dict[str, Any]:

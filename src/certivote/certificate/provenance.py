@@ -27,6 +27,7 @@ __all__ = [
     "column_names",
     "facts_of",
     "main_assumptions",
+    "shown",
     "subject_of",
 ]
 
@@ -34,6 +35,8 @@ SPLIT = "part A of a random split"
 FROZEN = "frozen, trained elsewhere"
 NEW_DATA = "a fitted vote, certified on new data"
 MODEL = "a classifier, as it is"
+# How a split is shown that was by time.
+_EARLIER = "the earlier rows"
 
 PRIOR_GIVEN = "given by the user"
 PRIOR_LEARNED = "learned on part A"
@@ -298,6 +301,8 @@ def main_assumptions(provenance: Mapping[str, Any]) -> tuple[tuple[str, tuple[st
     drawn = _DRAWN
     if "grouped_by" in provenance:
         drawn = _GROUPS.format(name=repr(provenance["grouped_by"]))
+    if "split_by_time" in provenance:
+        drawn = _LATER.format(name=repr(provenance["split_by_time"]))
     return (
         (drawn, _ON_DRAWS),
         (fixed, _ON_VOTERS),
@@ -313,6 +318,12 @@ def _choice_of_one(provenance: Mapping[str, Any], version: int = 2) -> str:
     if delta is None:
         return _ANYTIME.format(look=look)
     return (_LOOK_1 if version == 1 else _LOOK).format(look=look, delta=delta)
+
+
+def shown(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a provenance as it is shown: what was split by time was not split at random."""
+    by_time = {"voters_from": _EARLIER} if "split_by_time" in provenance else {}
+    return {**provenance, **by_time}
 
 
 def facts_of(provenance: Mapping[str, Any]) -> dict[str, Any]:

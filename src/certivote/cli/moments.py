@@ -7,7 +7,7 @@ import typer
 
 from .._utils.formatting import format_up
 from . import options
-from .output import print_json, print_table, say
+from .output import CERTIFICATE, note, print_json, print_table, say
 
 if TYPE_CHECKING:
     from ..bounds import MomentBound
@@ -56,7 +56,9 @@ def plan(
     target: Annotated[float, typer.Option(help="The risk that you want to claim.")],
     pilot: Annotated[
         Path | None,
-        typer.Option(help="A certificate.json whose errors, or moments and KL, are assumed."),
+        typer.Option(
+            help="A certificate.json, or its folder, whose errors, or moments and KL, are assumed."
+        ),
     ] = None,
     risk: Annotated[
         float | None, typer.Option(help="The error to assume of a finished vote, to be tested.")
@@ -104,8 +106,9 @@ def plan(
             "--disagreement, --joint-error and --kl go with --gibbs: leave them out here."
         )
     assumed: _Moments | float
+    said: dict[str, str] = {}
     if pilot is not None:
-        assumed = _read_pilot(pilot)
+        assumed, said = _read_pilot(pilot)
     elif risk is not None:
         assumed = risk
     else:
@@ -119,8 +122,10 @@ def plan(
         )
     else:
         result = _plan_moments(target, assumed, delta, constant, bound)
+    unit = f"groups ({said['grouped_by']!r})" if said else "examples"
+    result |= said
     if plot is not None:
-        _draw(result, plot)
+        _draw(result, plot, unit)
     if as_json:
         print_json(result)
         return
@@ -132,12 +137,12 @@ def plan(
         for name, needed in result["samples_needed"].items()
     ]
     who = "command" if isinstance(assumed, float) else "bound"
-    print_table([who, f"examples for a claim of {target:g}"], rows)
+    print_table([who, f"{unit} for a claim of {target:g}"], rows)
     if not quiet and isinstance(assumed, float) and assumed < target:
         say(
-            f"With so many certification examples, or up to twice as many, the claim succeeds with "
+            f"With so many certification {unit}, or up to twice as many, the claim succeeds with "
             f"probability {result['power']:g} or more, if the vote errs on {assumed:.2%}. certify "
-            "trains on the other half of the rows: it takes twice as many."
+            f"trains on the other half of the {unit if said else 'rows'}: it takes twice as many."
         )
     elif not quiet and not isinstance(assumed, float):
         say(
@@ -174,21 +179,25 @@ def _moment_bound(name: str, delta: float, constant: str | None) -> "MomentBound
     return chosen
 
 
-def _read_pilot(path: Path) -> _Moments | float:
-    """Return the moments of a certificate that holds up, or the share of tested errors."""
+def _read_pilot(path: Path) -> tuple[_Moments | float, dict[str, str]]:
+    """Return the moments of a certificate that holds up, or the share of tested errors.
+
+    Beside them stands what its examples were grouped by, if they were.
+    """
     from ..bounds import HeldoutBound, list_moment_bounds
     from ..certificate import Certificate
 
-    certificate = Certificate.from_json(path)
+    certificate = Certificate.from_json(path / CERTIFICATE if path.is_dir() else path)
     certificate.verify()
+    said = {name: text for name, text in certificate.provenance.items() if name == "grouped_by"}
     if "vote_errors" in certificate.evidence:
-        return float(certificate.evidence["vote_errors"]) / certificate.n_samples
+        return float(certificate.evidence["vote_errors"]) / certificate.n_samples, said
     if certificate.gibbs_risk is None or certificate.joint_error is None:
         raise ValueError(
             f"{path} is by the bound {certificate.bound!r}, which knows no moments to plan with: "
             f"give a pilot by {HeldoutBound.name}, or by one of {', '.join(list_moment_bounds())}."
         )
-    return certificate.gibbs_risk, certificate.joint_error, certificate.kl
+    return (certificate.gibbs_risk, certificate.joint_error, certificate.kl), said
 
 
 def _plan_test(
@@ -220,8 +229,11 @@ def _plan_test(
     }
 
 
-def _draw(result: dict[str, Any], path: Path) -> None:
-    """Write a picture of how sure the claim of a learned vote is to succeed."""
+def _draw(result: dict[str, Any], path: Path, unit: str) -> None:
+    """Write a picture of how sure the claim of a learned vote is to succeed, if it can."""
+    if result["samples_needed"]["certify"] is None:
+        note(f"{path} is not written: no number of {unit} is enough, so there is nothing to draw.")
+        return
     from matplotlib.figure import Figure
 
     from ..plotting import PlanDisplay
@@ -232,6 +244,7 @@ def _draw(result: dict[str, Any], path: Path) -> None:
         result["risk"],
         result["deltas"]["certify"],
         result["power"],
+        unit=unit,
         ax=figure.add_subplot(),
     )
     figure.savefig(path, dpi=150)

@@ -31,6 +31,8 @@ class PlanDisplay(Display):
         The number that was planned.
     target, risk, delta, power : float
         As in `certivote.samples_to_test`.
+    unit : str, default="examples"
+        What is drawn one by one: examples, or groups of them.
 
     Attributes
     ----------
@@ -61,6 +63,7 @@ class PlanDisplay(Display):
         risk: float,
         delta: float = 0.05,
         power: float = 0.8,
+        unit: str = "examples",
     ) -> None:
         self.n_samples = np.asarray(n_samples)
         self.success = np.asarray(success)
@@ -69,28 +72,35 @@ class PlanDisplay(Display):
         self.risk = risk
         self.delta = delta
         self.power = power
+        self.unit = unit
 
     @property
     def description(self) -> str:
         """What is drawn, for those who cannot see it."""
         return (
             f"The probability that an error of at most {self.target:g} can be claimed, against the "
-            f"number of examples; {self.needed} of them reach {self.power:g}."
+            f"number of {self.unit}; {self.needed} of them reach {self.power:g}."
         )
 
     @property
     def caption(self) -> str:
         """What the picture says."""
         return (
-            f"If the vote errs on {self.risk:.2%} of all examples, a test of {self.needed} shows "
-            f"with {format_confidence(self.delta)} confidence that it errs on at most "
-            f"{self.target:.2%}, in at least {self.power:.0%} of all samples. Between two errors "
-            "that are allowed the curve falls: more examples are not always better."
+            f"If the vote errs on {self.risk:.2%} of all examples, a test of {self.needed} "
+            f"{self.unit} shows with {format_confidence(self.delta)} confidence that it errs on at "
+            f"most {self.target:.2%}, in at least {self.power:.0%} of all samples. Between two "
+            f"errors that are allowed the curve falls: more {self.unit} are not always better."
         )
 
     @classmethod
     def from_plan(
-        cls, target: float, risk: float, delta: float = 0.05, power: float = 0.8, ax: Any = None
+        cls,
+        target: float,
+        risk: float,
+        delta: float = 0.05,
+        power: float = 0.8,
+        unit: str = "examples",
+        ax: Any = None,
     ) -> Self:
         """Plan a test, and draw how sure its claim is to succeed.
 
@@ -98,6 +108,8 @@ class PlanDisplay(Display):
         ----------
         target, risk, delta, power
             As in `certivote.samples_to_test`.
+        unit : str, default="examples"
+            What is drawn one by one: examples, or groups of them.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure if None.
 
@@ -115,7 +127,7 @@ class PlanDisplay(Display):
         sizes = np.unique(np.linspace(max(1, needed // 10), 2 * needed, _SIZES).astype(int))
         sizes = np.union1d(sizes, needed)
         curve = [success(int(m), target, risk, delta) for m in sizes]
-        return cls(sizes, curve, needed, target, risk, delta, power).plot(ax)
+        return cls(sizes, curve, needed, target, risk, delta, power, unit).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         (curve,) = ax.plot(
@@ -128,9 +140,9 @@ class PlanDisplay(Display):
             linestyle="none",
             marker="D",
             color=VERMILION,
-            label=f"{self.needed:,} examples",
+            label=f"{self.needed:,} {self.unit}",
         )
         ax.set(ylim=(0.0, 1.03), xlim=(0, None))
-        ax.set_xlabel("certification examples")
+        ax.set_xlabel(f"certification {self.unit}")
         ax.set_ylabel(f"claim of {self.target:g} succeeds")
         legend_below(ax, [curve, planned])

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from .._utils.formatting import format_confidence, format_up
 from ..bounds.evidence import Setting
 from ..certificate import Certificate
+from ..certificate.provenance import shown
 
 __all__ = ["Row", "label", "origin", "rows"]
 
@@ -55,8 +56,10 @@ def rows(certificate: Certificate) -> Iterator[Row]:
 
 def origin(certificate: Certificate) -> Iterator[Row]:
     """Yield where the certificate comes from."""
+    words = shown(certificate.provenance)
     for name, value in certificate.provenance.items():
-        yield Row(label(name), "", f"provenance.{name}", value)
+        text = None if words[name] == value else words[name]
+        yield Row(label(name), "", f"provenance.{name}", value, text)
     for name in ("statistics_sha256", "votes_sha256"):
         digest = getattr(certificate, name)
         if digest is not None:

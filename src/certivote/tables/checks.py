@@ -67,7 +67,7 @@ def _rows_per_value(columns: Columns, name: str) -> NDArray[np.intp]:
         values = columns.values(name)
         if values.all_numbers and np.any(values.numbers != np.rint(values.numbers)):
             return nothing
-        return nothing if values.dates else values.counts
+        return nothing if values.times else values.counts
     # Most numbers that measure show it at once.
     for some in (column[:1000], column):
         numbers = some.dropna().to_numpy() if some.hasnans else some.to_numpy()
@@ -92,12 +92,15 @@ def _repeats(name: str, counts: NDArray[np.intp]) -> bool:
     return n > _MANY and usual > 1 and int(np.count_nonzero(counts == usual)) >= _EVEN * n
 
 
-def check_order(columns: Columns, names: Sequence[str]) -> tuple[list[str], str]:
+def check_order(
+    columns: Columns, names: Sequence[str], split_by: str | None = None
+) -> tuple[list[str], str]:
     """Return what was found of rows in the order of time, and a sentence for where nothing was.
 
     Columns of dates are looked at, of text that can be read as dates, and of numbers whose name
     ends in a word such as year, date or time. The rows are in their order if no row is before the
     one above it, or none after it, where the column is not missing, and it has more than 5 values.
+    The column that the rows were `split_by`, if any, is not looked at, but named.
     """
     looked, sorted_by = [], []
     for name in names:
@@ -113,13 +116,16 @@ def check_order(columns: Columns, names: Sequence[str]) -> tuple[list[str], str]
             "the certificate is not valid for the time after them. Name the column as the time "
             "(--time), and the latest rows certify."
         ], ""
-    if not looked:
-        return [], "No column was read as dates or times."
-    return [], f"The rows are not sorted by {_listed(looked)}."
+    sentences = []
+    if split_by is not None:
+        sentences.append(f"The rows were split by {split_by!r}, and the latest certify.")
+    if looked:
+        sentences.append(f"The rows are not sorted by {_listed(looked)}.")
+    return [], " ".join(sentences) or "No column was read as dates or times."
 
 
 def times_in(columns: Columns, name: str, named: bool = False) -> list[NDArray[Any]]:
-    """Return the times in the rows of a column, once for each way to read them.
+    """Return the times in the rows of a column that has some, once for each way to read them.
 
     Numbers are times if the column is called so, or was `named` as one.
     """
@@ -132,7 +138,8 @@ def times_in(columns: Columns, name: str, named: bool = False) -> list[NDArray[A
     codes = values.codes[values.codes >= 0]
     if named and values.all_numbers:
         return [values.numbers[codes]]
-    return [dates[codes] for dates in values.dates]
+    ways = (times[codes] for times in values.times)
+    return [times[~np.isnan(times)] for times in ways]
 
 
 def _is_in_order(times: NDArray[Any]) -> bool:
