@@ -291,3 +291,71 @@ def test_a_model_of_dates_takes_text_and_types(invoke, plain, tmp_path):
     frame.assign(day="03.04.2020").to_csv(tmp_path / "two.csv", index=False)
     done = invoke("predict", "csv/model.joblib", "two.csv", cwd=tmp_path, status=2)
     assert "dates that can be read in two ways, such as '03.04.2020'" in done.stderr
+
+
+# --- dates with a slip of the pen ----------------------------------------------------------------
+
+SLIPS = ("soon", "31/02/2012", "2012-13-01")
+
+
+@pytest.fixture
+def visits(tmp_path):
+    """Write visits on the days of a year, in their order, one of which is none."""
+
+    def visits(slip, form="%d/%m/%Y", at=50, m=200):
+        days = pd.Series(pd.date_range("2012-01-01", periods=m)).dt.strftime(form).astype(object)
+        days[at] = slip
+        frame = pd.DataFrame({"day": days, "x": np.arange(m) % 7, "y": np.arange(m) % 2})
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        return str(tmp_path / "t.csv")
+
+    return visits
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+@pytest.mark.parametrize("form", ["%d/%m/%Y", "%m/%d/%Y", "%Y-%m-%d", "%d %b %Y", "%d.%m.%y"])
+@pytest.mark.parametrize("at", [0, 50])
+def test_a_cell_among_dates_that_is_none(slip, form, at, visits):
+    path = visits(slip, form, at)
+    with pytest.raises(ValueError, match=f"column 'day' .* holds dates, but '{slip}' cannot"):
+        read_table(path, "y")
+    with pytest.raises(ValueError, match=f"time 'day' .* neither a date nor a num.*as '{slip}':"):
+        read_table(path, "y", time="day")
+    # Left out or kept as text, the rows are in the order of time all the same.
+    for settings in ({"drop": "day"}, {"categorical": "day"}):
+        (finding,) = read_table(path, "y", **settings).findings
+        assert finding.startswith("The rows are in the order of 'day'")
+
+
+def test_a_model_of_dates_names_the_cell_that_is_none(visits):
+    asked = Asked("y", features=["day", "x"], names_only=[])
+    with pytest.raises(ValueError, match="holds numbers for the model, but 'soon'"):
+        read_asked([visits("soon")], asked)
+
+
+def test_a_time_of_few_values_names_the_cell_too(visits):
+    with pytest.raises(ValueError, match="such as '31/02/2012':"):
+        read_table(visits("31/02/2012", m=12, at=3), "y", time="day")
+
+
+def test_a_time_of_numbers_names_the_cell_that_is_none(visits):
+    with pytest.raises(ValueError, match="such as 'soon':"):
+        read_table(visits("soon", "%j"), "y", time="day")
+
+
+@pytest.mark.parametrize("share", [0.06, 0.5])
+def test_text_with_some_dates_stays_text(share, visits, tmp_path):
+    path = visits("soon")
+    frame = pd.read_csv(path)
+    n = int(share * 200)
+    frame.loc[: n - 1, "day"] = [f"day {i}" for i in range(n)]
+    frame.to_csv(path, index=False)
+    (column, *_) = read_table(path, "y").reading["columns"]
+    assert (column["name"], column["kind"]) == ("day", "category")
+
+
+def test_times_of_a_day_beyond_the_day_stay_text(tmp_path):
+    """They may last as long."""
+    lines = ["lasted,y", *(f"{i % 25:02}:{i % 60:02},{i % 2}" for i in range(300))]
+    (tmp_path / "t.csv").write_text("\n".join(lines), encoding="utf-8")
+    assert read_table(str(tmp_path / "t.csv")).reading["columns"][0]["kind"] == "category"

@@ -188,7 +188,16 @@ def test_sheets(excel, loans, same, invoke, tmp_path):
         loans[:5].to_excel(writer, sheet_name="other", index=False)
     same("t.xlsx")
     done = invoke("certify", "t.xlsx", *SMALL[:-1], "--explain", cwd=tmp_path)
-    assert "has 2 sheets: the first one, 'loans', is read" in " ".join(done.stdout.split())
+    assert "has 2 sheets: only the first one, 'loans', is read" in " ".join(done.stdout.split())
+
+
+def test_a_target_in_another_sheet(excel, loans, invoke, tmp_path):
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as writer:
+        loans[["id", "age"]].to_excel(writer, sheet_name="notes", index=False)
+        loans.to_excel(writer, sheet_name="loans", index=False)
+    done = invoke("certify", "t.xlsx", "--target", "repaid", cwd=tmp_path, status=2)
+    assert "--target asks for a column 'repaid'" in done.stderr
+    assert "t.xlsx has 2 sheets: only the first one, 'notes', is read." in done.stderr
 
 
 def test_excel_without_openpyxl(invoke, monkeypatch, tmp_path):
@@ -203,6 +212,45 @@ def test_a_broken_excel_file(excel, invoke, tmp_path):
     (tmp_path / "t.xlsx").write_bytes(zipped("", "xl/workbook.xml"))
     done = invoke("certify", "t.xlsx", cwd=tmp_path, status=2)
     assert "t.xlsx is not a readable Excel file" in done.stderr
+
+
+# --- what is no table as it is -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.jsonl", "t.txt"])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_array_of_json(name, indent, invoke, tmp_path):
+    rows = [{"a": i, "y": i % 2} for i in range(40)]
+    (tmp_path / name).write_text(json.dumps(rows, indent=indent), encoding="utf-8")
+    done = invoke("certify", name, cwd=tmp_path, status=2)
+    assert f"{name} is one array of JSON, and what is read is JSON Lines" in done.stderr
+    # What it advises makes a table of it.
+    path = str(tmp_path / "table.jsonl")
+    pd.read_json(tmp_path / name).to_json(path, orient="records", lines=True)
+    assert read_table(path).y.tolist() == [row["y"] for row in rows]
+
+
+def test_a_name_may_begin_with_a_bracket(tmp_path):
+    text = "\n".join(["[a],[y]", *(f"{i},{i % 2}" for i in range(40))])
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    assert list(read_table(str(tmp_path / "t.csv")).X) == ["[a]"]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_header_that_is_one_name_short(separator, invoke, tmp_path):
+    """As write.table of R writes the names of rows."""
+    lines = ["weight,time,y", *(f"{i},{i * 0.5},{i % 7},{i % 2}" for i in range(40))]
+    (tmp_path / "t.csv").write_text("\n".join(lines).replace(",", separator), encoding="utf-8")
+    done = invoke("certify", "t.csv", cwd=tmp_path, status=2)
+    assert "the header of t.csv has 3 names, but the rows have 4 cells" in done.stderr
+    assert "col.names=NA" in done.stderr
+
+
+def test_rows_that_end_in_a_separator(tmp_path):
+    lines = ["weight,y", *(f"{i * 0.5},{i % 2}," for i in range(40))]
+    (tmp_path / "t.csv").write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(ValueError, match="rows have 3 cells: remove the separator at the end"):
+        read_table(tmp_path / "t.csv")
 
 
 # --- several files -------------------------------------------------------------------------------
@@ -240,7 +288,8 @@ def test_several_files_are_certified_and_checked_as_one(parts, same, invoke, tmp
     assert "byte for byte" not in done.stdout
     done = invoke("verify", *files, "--data", "plain.csv", cwd=tmp_path)
     assert "it is not, byte for byte" in " ".join(done.stdout.split())
-    invoke("verify", *files, *given[2:4], *given[:2], *given[4:], cwd=tmp_path, status=1)
+    other = invoke("verify", *files, *given[2:4], *given[:2], *given[4:], cwd=tmp_path, status=1)
+    assert "The order of several files matters" in other.stderr
 
 
 def test_a_column_that_is_empty_in_one_of_the_files(loans, same, tmp_path):

@@ -167,10 +167,13 @@ def test_another_column_in_the_order_of_time_is_still_found(panel, invoke, tmp_p
         (("--group", "mann"), "did you mean 'man'?"),
         (("--group", "gap"), "--group 'gap' is missing in 1 of 360 rows"),
         (("--time", "gap"), "--time 'gap' is missing in 1 of 360 rows"),
-        (("--time", "man"), "--time 'man' of t.csv holds neither dates nor numbers"),
+        (
+            ("--time", "man"),
+            "--time 'man' of t.csv holds what is neither a date nor a number, such as 'm",
+        ),
         (("--time", "two"), "dates that can be read in two ways"),
         (("--group", "label"), "can be neither --group nor --time"),
-        (("--group", "man", "--time", "day"), "--time is for a vote"),
+        (("--group", "man", "--time", "day"), "--group and --time cannot be given together"),
     ],
 )
 def test_bad_groups_and_times(arguments, words, panel, invoke, tmp_path):

@@ -157,8 +157,10 @@ def certify(
         verbose=0 if quiet or as_json else 1,
         **claims.arguments,
     )
-    if time is not None and (group is not None or model is not None):
-        raise ValueError("--time is for a vote that is trained here, and split by it alone.")
+    if time is not None and group is not None:
+        raise ValueError("--group and --time cannot be given together: split by one of them.")
+    if time is not None and model is not None:
+        raise ValueError("--time is for a vote that is trained here: with --model nothing is.")
     asked = options.asked(
         drop,
         categorical,

@@ -172,9 +172,10 @@ def _verify_votes(
     except CertificateError as error:
         if same:
             raise
+        order = " The order of several files matters: name them as they were certified."
         raise CertificateError(
             f"{error} {', '.join(data)} is another file than the one that was certified, "
-            f"{_name(provenance)}."
+            f"{_name(provenance)}.{order if len(data) > 1 else ''}"
         ) from error
     except Exception:
         blame(vote, table, positive)

@@ -67,7 +67,7 @@ def _rows_per_value(columns: Columns, name: str) -> NDArray[np.intp]:
         values = columns.values(name)
         if values.all_numbers and np.any(values.numbers != np.rint(values.numbers)):
             return nothing
-        return nothing if values.dates else values.counts
+        return nothing if values.times else values.counts
     # Most numbers that measure show it at once.
     for some in (column[:1000], column):
         numbers = some.dropna().to_numpy() if some.hasnans else some.to_numpy()
@@ -125,7 +125,7 @@ def check_order(
 
 
 def times_in(columns: Columns, name: str, named: bool = False) -> list[NDArray[Any]]:
-    """Return the times in the rows of a column, once for each way to read them.
+    """Return the times in the rows of a column that has some, once for each way to read them.
 
     Numbers are times if the column is called so, or was `named` as one.
     """
@@ -138,7 +138,8 @@ def times_in(columns: Columns, name: str, named: bool = False) -> list[NDArray[A
     codes = values.codes[values.codes >= 0]
     if named and values.all_numbers:
         return [values.numbers[codes]]
-    return [dates[codes] for dates in values.dates]
+    ways = (times[codes] for times in values.times)
+    return [times[~np.isnan(times)] for times in ways]
 
 
 def _is_in_order(times: NDArray[Any]) -> bool:

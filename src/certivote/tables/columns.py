@@ -46,12 +46,12 @@ class Columns:
         """Return columns of floats, and of text for categories, true or false, and the rest.
 
         A column is one or the other as a whole: one that mixes numbers and text is refused, so that
-        no type depends on which rows certify.
+        no type depends on which rows certify. So is one of dates in which a few cells are none.
         """
         import pandas as pd
 
         columns: dict[str, Any] = {}
-        mixed = []
+        mixed, broken = [], []
         for name in names:
             if name in categorical or pd.api.types.is_bool_dtype(self.frame[name].dtype):
                 columns[name] = self._category(name)
@@ -61,6 +61,8 @@ class Columns:
                 mixed.append(name)
             elif len(self.values(name).days) == 1:
                 columns[name] = self._floats(name)
+            elif self.values(name).nearly_dates:
+                broken.append(name)
             else:
                 columns[name] = self._category(name)
         if mixed:
@@ -69,6 +71,13 @@ class Columns:
                 f"{what} numbers and text in {self.path}, such as {self.values(mixed[0]).examples}:"
                 f" correct it, leave it out with {self.spelled('drop')}, or call all of it names "
                 f"with {self.spelled('categorical')} {mixed[0]!r}."
+            )
+        if broken:
+            cells = ", ".join(map(repr, self.values(broken[0]).slips))
+            raise ValueError(
+                f"column {broken[0]!r} of {self.path} holds dates, but {cells} cannot be read like "
+                f"the others: correct this, leave the column out with {self.spelled('drop')}, or "
+                f"keep all of it as text with {self.spelled('categorical')} {broken[0]!r}."
             )
         return pd.DataFrame(columns, index=self.frame.index, copy=False)
 
@@ -91,7 +100,7 @@ class Columns:
         values = self.values(name)
         if len(values.days) == 1:
             return
-        what = repr(values.first_text)
+        what = repr(values.slips[0] if values.nearly_dates else values.first_text)
         if values.days:
             what = f"{_TWO_WAYS}, such as {what}, write them as 2026-01-31,"
         raise ValueError(f"column {name!r} holds numbers for the model, but {what} in {self.path}.")

@@ -75,6 +75,7 @@ def _open(path: Path) -> TableFile:
         return _typed(read_parquet(source))
     if head.startswith(ZIP):
         return _sheet(source)
+    _refuse_json_array(source, head)
     if source.name.lower().endswith(JSON_LINES):
         return _typed(read_json_lines(source))
     if head.startswith(_OLD_EXCEL):
@@ -91,6 +92,19 @@ def _open(path: Path) -> TableFile:
         lambda names: read_verbatim(source, layout, names),
         padded=layout.padded,
     )
+
+
+def _refuse_json_array(source: Source, head: bytes) -> None:
+    """Refuse JSON that is one array; the name of a column may begin with a bracket too."""
+    begins = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not begins.startswith(b"["):
+        return
+    if begins[1:].lstrip().startswith(b"{") or source.name.lower().endswith(".json"):
+        raise ValueError(
+            f"{source} is one array of JSON, and what is read is JSON Lines, one object a line, in "
+            "a file that ends in .jsonl: convert it, for example by pandas.read_json(path)"
+            '.to_json("table.jsonl", orient="records", lines=True).'
+        )
 
 
 def _typed(frame: Any) -> TableFile:

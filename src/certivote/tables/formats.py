@@ -107,7 +107,7 @@ def read_excel(source: Source) -> tuple[Any, str]:
         raise ValueError(f"the first sheet of {source}, {sheets[0]!r}, is empty.")
     header = ["" if pd.isna(name) else str(name).strip() for name in cells.iloc[0]]
     frame = cells.iloc[1:].reset_index(drop=True).set_axis(header, axis=1)
-    remark = f"{source} has {len(sheets)} sheets: the first one, {sheets[0]!r}, is read"
+    remark = f"{source} has {len(sheets)} sheets: only the first one, {sheets[0]!r}, is read"
     return frame, remark if len(sheets) > 1 else ""
 
 

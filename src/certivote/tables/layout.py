@@ -43,10 +43,27 @@ def layout_of(source: Source) -> Layout:
         if head.strip():
             raise ValueError(f"{source} is not a readable CSV file: its header has no end.")
         raise ValueError(f"{source} is empty.")
+    _refuse_short_header(rows, source)
     cells = [cell.strip() for row in rows[1:] for cell in row]
     commas = best != "," and any(re.fullmatch(r"-?\d+,\d+", cell) for cell in cells)
     names = [name.strip() for name in rows[0]]
     return Layout(best, "," if commas else ".", names, _padded(head, best, names))
+
+
+def _refuse_short_header(rows: list[list[str]], source: Source) -> None:
+    """Refuse a header that has one name less than all rows have cells."""
+    k, others = len(rows[0]), rows[1:]
+    if not others or any(len(row) != k + 1 for row in others):
+        return
+    advice = (
+        "write a name for the first column into the header (in R: write.csv, or write.table with "
+        "col.names=NA)"
+    )
+    if not any(row[-1].strip() for row in others):
+        advice = "remove the separator at the end of each row"
+    raise ValueError(
+        f"the header of {source} has {k} names, but the rows have {k + 1} cells: {advice}."
+    )
 
 
 def _padded(head: bytes, separator: str, names: list[str]) -> dict[str, str]:

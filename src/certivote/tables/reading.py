@@ -128,11 +128,14 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
     files = [Path(path) for path in paths]
     _check_files(files)
     path, file = ", ".join(map(str, paths)), open_tables(files)
-    _check_names(asked, file.names, path)
     guess = ""
-    if asked.has_target or asked.target is not None:
-        target, guess = find_target(asked, file.names, path)
-        asked = replace(asked, target=target)
+    try:
+        _check_names(asked, file.names, path)
+        if asked.has_target or asked.target is not None:
+            target, guess = find_target(asked, file.names, path)
+            asked = replace(asked, target=target)
+    except ValueError as error:  # what is not there may be in another sheet
+        raise ValueError(" ".join([str(error), *(f"{text}." for text in file.remarks)])) from error
     frame = file.read(asked, _as_text(asked))
     if len(frame) == 0:
         raise ValueError(f"{path} has a header but no rows.")
@@ -276,11 +279,13 @@ def _time(columns: Columns, name: str) -> Any:
 
     _refuse_missing(columns, "time", name, int(columns.frame[name].isna().sum()))
     ways = times_in(columns, name, named=True)
-    if len(ways) != 1:
-        what = "neither dates nor numbers" if not ways else "dates that can be read in two ways"
+    if len(ways) != 1 or len(ways[0]) < len(columns.frame):
+        what, cells = "dates that can be read in two ways", [columns.frame[name].iloc[0]]
+        if len(ways) < 2:
+            what, cells = "what is neither a date nor a number", columns.values(name).slips
         raise ValueError(
             f"{columns.spelled('time')} {name!r} of {columns.path} holds {what}, such as "
-            f"{columns.frame[name].iloc[0]!r}: write it as 2026-01-31."
+            f"{', '.join(map(repr, cells))}: write it as 2026-01-31."
         )
     return pd.Series(ways[0], index=columns.frame.index, name=name)
 

@@ -20,6 +20,8 @@ _OTHER_DATES |= {"%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d-%b-%y"}
 _HOURS = re.compile(r"\s*\d{1,2}:\d{2}\b")
 _OF_A_DAY = {"%H:%M:%S", "%H:%M"}
 _ISO = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}.*)?)?")
+# Of so many values or more, so small a share that are no dates are slips; so many tell at a glance.
+_FEW, _SLIPS, _SOME = 20, 0.05, 200
 # What numbers begin with, for pandas too: infinity has a letter.
 _NUMBER_BEGINS = "0123456789+-. \t\n\v\f\riI"
 
@@ -102,28 +104,53 @@ class Values:
     @cached_property
     def dates(self) -> list[NDArray[np.float64]]:
         """The values in seconds since 1970, once for each way to read all of them as dates."""
-        import pandas as pd
-        from pandas.tseries.api import guess_datetime_format
-
         if not len(self) or not _LIKE_A_DATE.match(self.texts[0]):
             return []
-        if _ISO.fullmatch(self.texts[0]):
-            forms = {"ISO8601"}
-        else:
-            with warnings.catch_warnings():  # of days where the month was to come first
-                warnings.simplefilter("ignore")
-                guesses = (guess_datetime_format(self.texts[0], dayfirst=d) for d in (True, False))
-                forms = {form for form in guesses if form is not None}
-            forms |= _OTHER_DATES | _OF_A_DAY
         found = []
-        for form in sorted(forms):
+        for form in sorted(_forms(self.texts[0])):
             for texts in (self.texts[:100], self.texts):
-                times = pd.to_datetime(pd.Series(texts), format=form, errors="coerce", utc=True)
-                if times.isna().any():
+                times = _read(texts, form)
+                if np.isnan(times).any():
                     break
             else:
-                found.append(seconds(times).to_numpy())
+                found.append(times)
         return found
+
+    @cached_property
+    def _most_dates(self) -> NDArray[np.float64]:
+        """The values in seconds since 1970 by the way that reads most, NaN where one is no date.
+
+        Times without a day are none. Where some of the values show that few are dates, none is.
+        """
+        some = self.texts[:: len(self) // _SOME + 1]
+        like = [text for text in some if _LIKE_A_DATE.match(text) and not _HOURS.match(text)]
+        if 2 * len(like) <= len(some):
+            return np.full(len(self), np.nan)
+        # One of these may be a slip of the pen itself.
+        forms = {form for text in like[:: len(like) // 5 + 1] for form in _forms(text)}
+        ways = [_read(self.texts, form) for form in sorted(forms - _OF_A_DAY)]
+        return min(ways, key=lambda way: int(np.count_nonzero(np.isnan(way))))
+
+    @property
+    def nearly_dates(self) -> bool:
+        """Whether nearly all values are dates in one way, and a few are none."""
+        if len(self) < _FEW or self.dates:
+            return False
+        return 0.0 < float(np.mean(np.isnan(self._most_dates))) <= _SLIPS
+
+    @property
+    def times(self) -> list[NDArray[np.float64]]:
+        """The dates, or where nearly all values are such, these, and NaN for the others."""
+        return [self._most_dates] if self.nearly_dates else self.dates
+
+    @property
+    def slips(self) -> list[str]:
+        """The first values that are neither dates nor numbers, where most are one or the other."""
+        for values in (self.numbers, self._most_dates):
+            wrong = np.isnan(values)
+            if 0 < 2 * np.count_nonzero(wrong) < len(self):
+                return list(map(str, self.texts[wrong][:3]))
+        return list(map(str, self.texts[:1]))
 
     @cached_property
     def days(self) -> list[NDArray[np.float64]]:
@@ -131,6 +158,26 @@ class Values:
         if not self.dates or _HOURS.match(self.texts[0]):
             return []
         return [way for i, way in enumerate(self.dates) if not _among(way, self.dates[:i])]
+
+
+def _forms(text: str) -> set[str]:
+    """Return the forms of dates that a text may be written in, and what pandas does not guess."""
+    from pandas.tseries.api import guess_datetime_format
+
+    if _ISO.fullmatch(text):
+        return {"ISO8601"}
+    with warnings.catch_warnings():  # of days where the month was to come first
+        warnings.simplefilter("ignore")
+        guesses = {guess_datetime_format(text, dayfirst=first) for first in (True, False)}
+    return {form for form in guesses if form is not None} | _OTHER_DATES | _OF_A_DAY
+
+
+def _read(texts: NDArray[np.object_], form: str) -> NDArray[np.float64]:
+    """Return texts in seconds since 1970, NaN where one is no date of this form."""
+    import pandas as pd
+
+    times = pd.to_datetime(pd.Series(texts), format=form, errors="coerce", utc=True)
+    return np.asarray(seconds(times), dtype=np.float64)
 
 
 def _among(way: NDArray[np.float64], others: list[NDArray[np.float64]]) -> bool:
