@@ -79,6 +79,13 @@ def test_shares_are_of_the_vote(predict, fresh, certified, as_trained):
     assert frame["prediction"].tolist() == winners.tolist()
 
 
+def test_shares_are_written_without_the_dust_of_sums(predict, fresh):
+    """As 0.62, not as 0.6199999999999999."""
+    table = pd.read_csv(io.StringIO(predict(fresh, "--shares", "-q").stdout), dtype=str)
+    for name in ("share", "share no", "share yes"):
+        assert max(len(text) for text in table[name]) <= len("0.") + 12
+
+
 def test_out_is_a_file(predict, fresh, tmp_path):
     printed = predict(fresh, "--shares").stdout
     done = predict(fresh, "--shares", "--out", "labels.csv")

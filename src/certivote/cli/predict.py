@@ -21,6 +21,8 @@ __all__ = ["predict"]
 
 # What a column of the table is called besides its name, where that is taken.
 _OF_TABLE = " (table)"
+# So many digits of a share are written: those after them are of the sum that it is.
+_DIGITS = 12
 
 
 @options.command
@@ -123,7 +125,8 @@ def _predict(
         if shares:
             raise ValueError(f"{path} knows no shares or probabilities: leave --shares out.")
         return columns
-    word, proba = "share" if is_vote(model) else "probability", model.predict_proba(X)
+    word = "share" if is_vote(model) else "probability"
+    proba = np.round(model.predict_proba(X), _DIGITS)
     # A vote may predict what is none of its classes, and a model another than the likeliest one.
     of = pd.Index(known).get_indexer(labels)
     columns[word] = np.where(of < 0, np.nan, proba[np.arange(len(of)), of])
