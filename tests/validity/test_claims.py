@@ -125,7 +125,7 @@ KINDS = {
     "f1 of a class": (["f1 of b"], ONE, 60, "heldout"),
     "mean of f1": (["f1"], ONE, 25, "heldout"),
     "balanced error": (["balanced"], ONE, 40, "heldout"),
-    "class frequencies": ([ClassFamily(recall=False, frequencies=(MIX,))], ONE, 60, "heldout"),
+    "class frequencies": ([ClassFamily(recall=False, frequencies=(MIX,))], ONE, 150, "heldout"),
     "costs": ([CostFamily(classes=NAMES, costs=COSTS)], ONE, 60, "heldout"),
     "shift": (EVERY[-3:], ONE, 60, "heldout"),
     "recall, weights learned": (["recall"], FEW, 60, LACASSE),
