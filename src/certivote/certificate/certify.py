@@ -113,9 +113,9 @@ def certify(
     >>> hidden = rng.integers(2, size=(50_000, 1))
     >>> more = np.where(rng.random((50_000, 50)) < 0.2, 1 - hidden, hidden)
     >>> certify(votes, y, bound="seeger")
-    Certificate(risk_bound≤0.3861, confidence=95%, bound='seeger', n_samples=2000, n_voters=50)
+    Certificate(risk_bound≤0.3731, confidence=95%, bound='seeger', n_samples=2000, n_voters=50)
     >>> certify(votes, y, bound="seeger", unlabelled=more)
-    Certificate(risk_bound≤0.2757, confidence=95%, bound='seeger', n_samples=2000, n_voters=50)
+    Certificate(risk_bound≤0.2607, confidence=95%, bound='seeger', n_samples=2000, n_voters=50)
     """
     statistics: Statistics
     digest = None

@@ -85,7 +85,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):
     ...     print(claim.statement)
     It errs on a new example with probability at most 0.1052.
     Where it answers, at a score of at least 0.476, it errs with probability at most 0.02.
-    The share of the examples to come that it answers is at least 0.6931.
+    The share of the examples to come that it answers is at least 0.6933.
     >>> answered = careful.accepts(X[600:])
     >>> answered.mean().round(2)
     np.float64(0.75)

@@ -110,7 +110,7 @@ def minimize(
     >>> from certivote import VoteStatistics, minimize
     >>> losses = np.random.default_rng(0).random((1000, 20)) < 0.2
     >>> result = minimize("lacasse", VoteStatistics.from_losses(losses))
-    >>> bool(result.value < minimize("tandem", VoteStatistics.from_losses(losses)).value)
+    >>> bool(result.value < minimize("mcallester", VoteStatistics.from_losses(losses)).value)
     True
     """
     return get_solver(solver).solve(
