@@ -102,10 +102,13 @@ def test_identifiers_that_do_not_repeat_are_counted(read):
     ids = np.random.default_rng(2).permutation(400) + 10**6
     table = read(pd.DataFrame({"id": ids, "x": ids * 0.1}))
     assert table.findings == []
-    counted = "No identifier that repeats: 400 values of 'id' in 400 rows."
+    counted = "No identifier that repeats often: 400 values of 'id' in 400 rows."
     assert table.checks["identifiers"] == counted
     ids[:15] = ids[20:35]  # some slips of the pen
-    assert read(pd.DataFrame({"id": ids, "x": ids * 0.1})).findings == []
+    table = read(pd.DataFrame({"id": ids, "x": ids * 0.1}))
+    assert table.findings == []
+    few = "385 values of 'id' in 400 rows, of which 30 share theirs with another."
+    assert table.checks["identifiers"].endswith(few)
 
 
 @pytest.mark.parametrize(

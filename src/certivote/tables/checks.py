@@ -49,9 +49,11 @@ def check_identifiers(columns: Columns, names: Sequence[str]) -> tuple[list[str]
                 f"{name!r}), and of a model see that it was trained on others."
             )
         elif names_an_identifier(name) and len(counts) > _FEW:
-            cleared.append(f"{len(counts)} values of {name!r} in {counts.sum()} rows")
+            shared = int(counts[counts > 1].sum())
+            few = f", of which {shared} share theirs with another" if shared else ""
+            cleared.append(f"{len(counts)} values of {name!r} in {counts.sum()} rows{few}")
     if cleared:
-        return found, f"No identifier that repeats: {', '.join(cleared)}."
+        return found, f"No identifier that repeats often: {', '.join(cleared)}."
     return found, "No column looks like an identifier that repeats."
 
 
