@@ -207,3 +207,12 @@ def test_groups_with_gaps_are_refused(folder, invoke):
     arguments = ("--target", "ill", "--claim", "error by region", "--out", "bad")
     done = invoke("certify", "gaps.csv", *arguments, cwd=folder, status=2)
     assert "the column of --claim 'region' is missing in 1 of 400 rows" in done.stderr
+
+
+def test_verify_speaks_of_an_older_model_only_where_there_is_one(folder, invoke):
+    arguments = ("--target", "ill", "--drop", "id", "--n-voters", "5", "--out", "older", "-q")
+    invoke("certify", "old.csv", *arguments, "--claim", "error by region", cwd=folder)
+    everything = ("--model", "older/model.joblib", "--data", "old.csv")
+    done = invoke("verify", "older/certificate.json", *everything, cwd=folder)
+    assert "older model" not in done.stdout
+    assert "checked: the counts behind each of the further claims" in done.stdout.splitlines()

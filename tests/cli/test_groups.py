@@ -187,3 +187,22 @@ def test_bad_groups_and_times(arguments, words, panel, invoke, tmp_path):
 def test_what_is_built_in_has_no_groups(invoke, tmp_path):
     done = invoke("certify", "--group", "x", cwd=tmp_path, status=2)
     assert "--group is for files" in done.stderr
+
+
+def test_other_names_of_the_same_groups_are_no_finding(invoke, tmp_path):
+    """A country has one code: who groups by one of them need not group by the other."""
+    rng = np.random.default_rng(0)
+    country = np.repeat(np.arange(100), 8)
+    frame = pd.DataFrame({"country": country, "iso_id": country + 500, "x": rng.normal(size=800)})
+    frame["patient"] = country // 2  # two countries each: their rows are in two groups
+    frame = frame.assign(y=rng.choice(["no", "yes"], 800))
+    frame.drop(columns="patient").to_csv(tmp_path / "one.csv", index=False)
+    frame.to_csv(tmp_path / "two.csv", index=False)
+    arguments = ("--target", "y", "--n-voters", "5", "--json", "--group", "iso_id")
+    done = invoke("certify", "one.csv", *arguments, cwd=tmp_path)
+    assert json.loads(done.stdout)["certificate"]["findings"] == []
+    done = invoke("certify", "two.csv", *arguments, cwd=tmp_path)
+    (finding,) = json.loads(done.stdout)["certificate"]["findings"]
+    assert "'patient'" in finding
+    done = invoke("certify", "one.csv", *arguments[:-2], cwd=tmp_path)
+    assert len(json.loads(done.stdout)["certificate"]["findings"]) == 2

@@ -209,9 +209,11 @@ def _verify_votes(
         blame(vote, table, positive)
         raise
     checked, not_checked = _origins(provenance)
-    if by:
+    if compared_with:
         checked.append("what the older model predicts on the data, and the difference")
         not_checked.append("that the older model was trained and chosen on other data")
+    if certificate.families:
+        checked.append("the counts behind each of the further claims")
     if certificate.neighbours is not None and certificate.neighbours.baseline_from == GIVEN:
         not_checked.append("that the class of the baseline was named before looking")
     return checked, not_checked + _differences(provenance, table.provenance), table.findings

@@ -25,7 +25,9 @@ _SHARED, _EVEN = 0.1, 0.9
 _FEW_TIMES = 5
 
 
-def check_identifiers(columns: Columns, names: Sequence[str]) -> tuple[list[str], str]:
+def check_identifiers(
+    columns: Columns, names: Sequence[str], groups: Any = None
+) -> tuple[list[str], str]:
     """Return what was found of identifiers that repeat, and a sentence for where nothing was.
 
     A column of whole numbers or of text, with more than 10 values, is an identifier that repeats
@@ -36,11 +38,14 @@ def check_identifiers(columns: Columns, names: Sequence[str]) -> tuple[list[str]
       more values than rows of each: a ``region_id`` is a category by its number;
     - under any other name that is not of a time, if there are more than 60 values and more than
       rows of each, and nine in ten values stand in the same number of rows, two or more.
+
+    Where rows belong to groups, one of which each value is in one is no matter: its rows are
+    together in any case.
     """
     found, cleared = [], []
     for name in names:
         counts = _rows_per_value(columns, name)
-        if _repeats(name, counts):
+        if _repeats(name, counts) and not _inside(columns, name, groups):
             called = repr(name) if name else "the first column"
             found.append(
                 f"{_called(name)} looks like an identifier and repeats: {counts.sum()} rows of "
@@ -55,6 +60,16 @@ def check_identifiers(columns: Columns, names: Sequence[str]) -> tuple[list[str]
     if cleared:
         return found, f"No identifier that repeats often: {', '.join(cleared)}."
     return found, "No column looks like an identifier that repeats."
+
+
+def _inside(columns: Columns, name: str, groups: Any) -> bool:
+    """Tell whether all rows with the same value of a column are of one group."""
+    if groups is None:
+        return False
+    codes = columns.values(name).codes
+    known = codes >= 0
+    pairs = np.unique(np.stack([codes[known], np.asarray(groups)[known]]), axis=1)
+    return bool(pairs.shape[1] == np.unique(codes[known]).size)
 
 
 def _rows_per_value(columns: Columns, name: str) -> NDArray[np.intp]:
