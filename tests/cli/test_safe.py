@@ -46,6 +46,7 @@ from certivote import (
 )
 from certivote._utils.files import file_sha256
 from certivote.bounds import get_bound, list_bounds
+from certivote.claims import CostFamily, ShiftFamily
 from certivote.cli import safe
 from certivote.cli.models import make_voters
 from certivote.cli.safe import dump_safe, load_safe
@@ -77,6 +78,13 @@ COLUMNS = make_column_transformer(
     remainder="drop",
 )
 KINDS = ("trees", "forest", "extra-trees", "stumps")
+# Columns that claims are about, and one of each kind.
+BY = {"side": np.where(X[:, 0] > 0, "left", "right"), "before": np.roll(y, 1)}
+CLAIMS = [
+    *("recall", "precision", "f1", "error by side", "difference to before"),
+    CostFamily(classes=[str(label) for label in np.unique(y)], costs=[[0, 1], [2, 0]]),
+    ShiftFamily(distance="tv", radius=0.1),
+]
 VOTES = {
     **{
         kind: MajorityVoteClassifier(
@@ -86,6 +94,7 @@ VOTES = {
     },
     **{f"bound {name}": few(bound=get_bound(name, delta=0.1)) for name in list_bounds()},
     "prior": few(prior="learned"),
+    "claims": few(bound="heldout", claims=CLAIMS, abstain=0.3),
     "lbfgs": few(solver=LBFGS(), bound="tandem"),
     "alternating": few(solver=Alternating(), bound="tandem"),
     **{
@@ -131,7 +140,12 @@ def fitted(name):
     with warnings.catch_warnings():
         # A vote of members is not the classifier that they were taken from.
         warnings.filterwarnings("ignore", "The vote of its members answers otherwise")
-        return clone(VOTES[name]).fit(data, y), data
+        return clone(VOTES[name]).fit(data, y, **columns(name)), data
+
+
+def columns(name):
+    """What else is needed to fit a vote, and to verify it."""
+    return {"by": BY} if name == "claims" else {}
 
 
 def written(model, tmp_path, data=X):
@@ -149,7 +163,7 @@ def test_a_vote_comes_back_with_its_certificate(name, tmp_path):
     again = written(vote, tmp_path, data)
     np.testing.assert_array_equal(again.predict_proba(data), vote.predict_proba(data))
     assert again.certificate_ == vote.certificate_
-    again.verify(data, y)
+    again.verify(data, y, **columns(name))
     assert not again.weights_.flags.writeable
 
 

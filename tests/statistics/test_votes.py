@@ -426,10 +426,11 @@ def test_the_vote_never_errs_more_often_than_vote_errors_says():
 
 def test_rows_are_needed_and_said_to_be():
     statistics = VoteStatistics.from_losses(random_losses(20, 3))
-    assert statistics.offers == {"moments", "joint"}
+    assert statistics.offers == {"moments", "joint", "voter errors"}
     assert VoteStatistics.from_losses(random_losses(20, 3), keep_rows=True).offers == {
         "moments",
         "joint",
+        "voter errors",
         "rows",
         "fixed votes",
     }
