@@ -53,7 +53,7 @@ validity: $(VENV)/.test  ## simulate: do the certificates hold? Writes docs/vali
 	mkdir -p build
 	rm -f $(VALIDITY)
 	$(ONE_THREAD) CERTIVOTE_VALIDITY_TABLE=$(VALIDITY) \
-		$(BIN)/python -m pytest -n auto --dist worksteal -m slow tests/validity $(ARGS)
+		$(BIN)/python -m pytest -n auto --dist worksteal -m slow tests $(ARGS)
 	$(BIN)/python docs/build/validity.py $(VALIDITY) docs/validity.md
 
 clean:  ## remove the environment, caches and built files

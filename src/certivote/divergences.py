@@ -419,11 +419,15 @@ def one_sided_constant(truth: float, m: int) -> float:
 
     **Why ξ₊ ≤ c₊.** The terms fall with m and are at most ``√(m/(2πk(m−k)))`` (Stirling), a convex
     function of k, at most its integral from k − ½ to k + ½; so beyond the first forty, which are
-    added up, they sum to at most a difference of ``√(2m/π)·arcsin√((k+½)/m)``. For m > 10⁴ and a
-    variance ``mp(1−p) ≥ 165`` Berry and Esseen's theorem bounds P(k ≥ mp), and ξ₊ is at most
-    ``0.9 + √(2m/π)·arcsin√p``; for a smaller variance Poisson's probabilities do, within p. For
-    every m < 3,000, every seventh up to 10⁴ and some up to 10⁶ it was checked by computing both
-    sides, which grow with p, so that finitely many p suffice.
+    added up, they sum to at most a difference of ``√(2m/π)·arcsin√((k+½)/m)``. Where the variance
+    ``mp(1−p)`` is at least 82, Berry and Esseen's theorem bounds P(k ≥ mp), and ξ₊ is at most
+    ``0.9 + √(2m/π)·arcsin√p``. Where it is smaller both sides, which grow with p, are computed: for
+    every m up to 10⁴, and beyond by Poisson's probabilities, within p. The tests do all of it.
+
+    **Why ln c₊ is concave.** With ``p = sin²θ``, ``y = √(2m/π)·θ`` and ``h = √(0.01 + y²)`` it is
+    if ``0.01/h² − y²/(h(0.9+h)) ≤ 2θ·cot 2θ``. The right is positive below θ = π/4, and the left
+    negative from y = 0.22 on; before, the left is at most ``1/(1 + 100y²)`` and the right at least
+    ``1 − 2.3y²``.
 
     ``ln c₊(m, p)/m`` falls with m: ``ln c₊`` is a concave function of m that is 0 at m = 0. Where
     voters are counted on different numbers of examples, the smallest number may stand for all.
