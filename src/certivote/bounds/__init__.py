@@ -4,10 +4,11 @@ from .._utils.addresses import publish
 from .base import Bound, ConstantBound
 from .bennett import BennettBound
 from .best import BestBound
+from .binomial import clopper_pearson, sequential_limit
 from .cantelli import CantelliBound, SplitKLBound
 from .dirichlet import DirichletBound
 from .gibbs_tandem import GibbsBound, TandemBound
-from .heldout import HeldoutBound, clopper_pearson, sequential_limit
+from .heldout import HeldoutBound
 from .lacasse import Lacasse2Bound, LacasseBound
 from .moment import MomentBound
 from .occam import OccamBound

@@ -1,23 +1,21 @@
 """The test of each single voter, at its part of δ: Occam's razor."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from .._utils.validation import check_count, check_distribution
 from ..statistics import Statistics
-from .base import Bound
+from .binomial import BinomialBound
 from .evidence import ANYTIME, DELTA, Figure, Setting
-from .heldout import check_anytime, check_errors, clopper_pearson, sequential_limit
 
 __all__ = ["OccamBound"]
 
 _Array = NDArray[np.float64]
 
 
-class OccamBound(Bound):
+class OccamBound(BinomialBound):
     """``Beta⁻¹(1−δ·p_j; k_j+1, m−k_j)`` for a single voter j, of prior p_j, with k_j errors.
 
     The errors of one voter are binomial, and the parts δ·p_j of δ sum to δ: all n limits hold at
@@ -52,6 +50,7 @@ class OccamBound(Bound):
     formula = "Beta⁻¹(1−δ·p_j; k_j+1, m−k_j)"
     reference = "Langford, JMLR 2005, the Occam's razor bound"
     needs = frozenset({"voter errors"})
+    _errors, _size = "voter_errors", "voter_size"
     own_symbols = (("p_j", "the prior of the one voter that has all the weight"),)
     settings: ClassVar[Mapping[str, Setting]] = {"delta": DELTA, "anytime": ANYTIME}
     figures: ClassVar[Mapping[str, Figure]] = {
@@ -72,24 +71,6 @@ class OccamBound(Bound):
         super().__init__(delta)
         self.anytime = anytime
 
-    def check_parameters(self) -> None:
-        """Refuse parameters that make no sense."""
-        super().check_parameters()
-        check_anytime(self.anytime)
-
-    @property
-    def is_anytime(self) -> bool:
-        """Whether the values at all sizes of a growing sample hold at once."""
-        return bool(self.anytime)
-
-    def for_all_sizes(self) -> Bound:
-        """Return this bound by a limit that holds at all sizes of a growing sample at once."""
-        return self.copied(anytime=True)
-
-    def members(self) -> tuple[Bound, ...]:
-        """Return none: there is nothing to descend."""
-        return ()
-
     def candidates(self, statistics: Statistics, p: _Array) -> list[_Array]:
         """Return all weight on the voter with the smallest limit."""
         errors, m = statistics.voter_errors(), statistics.n_samples
@@ -97,7 +78,8 @@ class OccamBound(Bound):
         order = np.lexsort((errors, -p))
         fewest = np.minimum.accumulate(errors[order])
         better = order[np.r_[True, fewest[1:] < fewest[:-1]]]
-        limits = [self._limit(int(errors[j]), m, float(p[j])) for j in better if p[j] > 0.0]
+        delta = float(self.delta)
+        limits = [self.limit(int(errors[j]), m, delta * float(p[j])) for j in better]
         return [_alone(int(better[int(np.argmin(limits))]), p.size)]
 
     def check_weights(self, weights: _Array, prior: _Array) -> None:
@@ -107,42 +89,14 @@ class OccamBound(Bound):
                 "weights must be on one voter for the bound 'occam': it says nothing of others."
             )
 
-    def _limit(self, errors: int, m: int, prior: float) -> float:
-        delta = float(self.delta) * prior
-        limit = sequential_limit if self.anytime else clopper_pearson
-        return limit(errors, m, delta) if delta > 0.0 else 1.0
+    def share(self, q: _Array, p: _Array) -> float | None:
+        """Return δ·p_j, if voter j has all the weight."""
+        voter = _voter(q)
+        return None if voter is None else float(self.delta) * float(p[voter])
 
-    def evaluate(self, statistics: Statistics, q: _Array, p: _Array) -> tuple[float, _Array]:
-        """Return the limit for a single voter, and 1 for other weights."""
-        voter, value = _voter(q), 1.0
-        if voter is not None:
-            errors = int(statistics.voter_errors()[voter])
-            value = self._limit(errors, statistics.n_samples, float(p[voter]))
-        return value, np.zeros_like(q)
-
-    def evidence(
-        self, statistics: Statistics, weights: ArrayLike, prior: ArrayLike | None = None
-    ) -> dict[str, Any]:
-        """Return the errors of the voter and the size of the sample."""
-        q, p = self._check(statistics, weights, prior)
-        self.check_weights(q, p)
-        errors = int(statistics.voter_errors()[int(np.argmax(q))])
-        return {"voter_errors": errors, "voter_size": statistics.n_samples}
-
-    def from_evidence(
-        self, evidence: Mapping[str, Any], weights: ArrayLike, prior: ArrayLike
-    ) -> float:
-        """Return the certificate from the errors and the size."""
-        self.check_parameters()
-        if set(evidence) != {"voter_errors", "voter_size"}:
-            raise ValueError(
-                f"evidence must be voter_errors and voter_size, got {', '.join(sorted(evidence))}."
-            )
-        n = np.size(weights)
-        q, p = check_distribution("weights", weights, n), check_distribution("prior", prior, n)
-        self.check_weights(q, p)
-        m = check_count("voter_size", evidence["voter_size"])
-        return self._limit(check_errors(evidence["voter_errors"], m), m, float(p[np.argmax(q)]))
+    def errors(self, statistics: Statistics, q: _Array) -> int:
+        """Return the errors of the voter that has all the weight."""
+        return int(statistics.voter_errors()[int(np.argmax(q))])
 
 
 def _alone(voter: int, n_voters: int) -> _Array:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .._utils.comparing import close
 from .._utils.validation import check_number
 from ..bounds import clopper_pearson
-from ..bounds.heldout import improbable
+from ..bounds.binomial import improbable
 from ..voting import TIE
 from .base import Claim, Family, Outcome, Vote, at_least, below, check_part
 
