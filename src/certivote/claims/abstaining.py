@@ -20,7 +20,7 @@ from .._utils.validation import check_number
 from ..bounds import clopper_pearson
 from ..bounds.binomial import improbable
 from ..voting import TIE
-from .base import Claim, Family, Outcome, Vote, at_least, below, check_part
+from .base import Claim, Family, Outcome, Vote, at_least, below, check_part, exactly
 
 __all__ = ["PART_A", "PILOT", "SHARES", "UNLABELLED", "AbstainFamily", "answered"]
 
@@ -231,7 +231,7 @@ class AbstainFamily(Family):
             where = "It need not abstain: on all examples"
         else:
             what = "winning share" if tuple(self.levels) == SHARES else "score"
-            where = f"Where it answers, at a {what} of at least {self.levels[last]:.6g},"
+            where = f"Where it answers, at a {what} of at least {exactly(self.levels[last])},"
         text = f"{where} it errs with probability at most {self.target!r}."
         error = Claim("error when it answers", text, self.target, None, dict(self.evidence), part)
         # The level was chosen on the sample: the limit holds for all that might have been.
