@@ -1,6 +1,7 @@
 """Claims where votes are fitted, certified anew and verified; and models of one's own."""
 
 import copy
+import html
 import pickle
 from dataclasses import replace
 
@@ -154,7 +155,15 @@ def test_rows_that_belong_together_certify_once_and_so_do_their_columns(table):
     fitted = vote(bound="heldout", claims=["error by region"])
     fitted.fit(X_new, y_new, groups=patients, by=by)
     fitted.verify(X_new, y_new, groups=patients, by=by)
-    assert "a random row of a new 'patient'" in fitted.certificate_.claims[0].statement
+    assert "errs on a random row of a new 'patient' with" in fitted.certificate_.claims[0].statement
+    # Each sentence is complete by itself, in the file and on the page too.
+    begins = "For a random row of a new 'patient': where region = "
+    stated = [claim.statement for claim in certificate.claims if "region" in claim.about]
+    assert stated
+    assert all(text.startswith(begins) for text in stated)
+    assert [line["statement"] for line in certificate.to_dict()["families"][1]["claims"]] == stated
+    assert all(html.escape(text) in certificate._repr_html_() for text in stated)
+    assert Certificate.from_dict(certificate.to_dict()) == certificate
 
 
 def test_votes_with_complements_are_claimed_too(data):

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -32,6 +32,7 @@ from .reading import FORMAT, FORMAT_VERSION, check_format, load_json, of_its_tim
 __all__ = ["Certificate"]
 
 _VACUOUS = "The certificate is vacuous: it says nothing about this vote."
+_EXAMPLE = "a new example"
 _AT_ONCE = "With the same confidence, all at once:"
 _DOUBT = "This was found, and the claim may be false if it is not explained:"
 
@@ -203,7 +204,7 @@ class Certificate:
         if "grouped_by" in self.provenance:
             return f"a random row of a new {self.provenance['grouped_by']!r}"
         subject = subject_of(self.provenance)
-        return f"a new example of {subject}" if subject else "a new example"
+        return f"{_EXAMPLE} of {subject}" if subject else _EXAMPLE
 
     @property
     def claims(self) -> list[Claim]:
@@ -211,8 +212,19 @@ class Certificate:
         text = f"It errs on {self._example} with probability {at_most(self.risk_bound)}"
         own = float(self.bound_parameters["delta"])
         overall = Claim("error", text, self.risk_bound, None, deepcopy(self.evidence), own)
-        vote = self.vote
-        return [overall, *(claim for family in self.families for claim in family.claims(vote))]
+        return [overall, *(claim for family in self.families for claim in self.claims_of(family))]
+
+    def claims_of(self, family: Family) -> list[Claim]:
+        """Return the claims of one of the families, each sentence with what it is about."""
+        claims = family.claims(self.vote)
+        if self._example == _EXAMPLE:
+            return claims
+        return [
+            replace(
+                one, statement=f"For {self._example}: {one.statement[0].lower()}{one.statement[1:]}"
+            )
+            for one in claims
+        ]
 
     def answered(self, scores: ArrayLike) -> NDArray[np.bool_]:
         """Tell which examples are answered, where the vote may abstain: all, if it never does.
@@ -337,7 +349,10 @@ class Certificate:
             "class_counts": dict(self.class_counts),
             "checks": dict(self.checks),
             "made": dict(self.made),
-            "families": [family.to_dict(self.vote) for family in self.families],
+            "families": [
+                {**family.to_dict(), "claims": [one.to_dict() for one in self.claims_of(family)]}
+                for family in self.families
+            ],
             "total_delta": self.total_delta,
         }
 

@@ -268,12 +268,9 @@ class Family(ABC):
                 "'recall' or 'error by …', which bounds for learned weights can carry."
             )
 
-    def to_dict(self, vote: Vote | None = None) -> dict[str, Any]:
-        """Return all of it as plain Python objects, with the claims about a vote."""
-        own = {"kind": self.kind, **asdict(self)}  # type: ignore[call-overload]
-        if vote is not None:
-            own["claims"] = [claim.to_dict() for claim in self.claims(vote)]
-        return own
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the claims, which follow from it, as plain Python objects."""
+        return {"kind": self.kind, **asdict(self)}  # type: ignore[call-overload]
 
     @classmethod
     def names(cls) -> set[str]:

@@ -96,7 +96,7 @@ class ClaimsDisplay(Display):
         claims = [certificate.claims[0]]
         observed = [None if beside is None else beside.observed]
         for family in filter(is_probability, certificate.families):
-            own = family.claims(vote)
+            own = certificate.claims_of(family)
             claims += own
             observed += [tally(claim, family, vote).observed for claim in own]
         return cls(claims, observed, certificate.delta).plot(ax)

@@ -137,7 +137,7 @@ def _group(certificate: Certificate, number: int) -> Group:
             f"families.{number}.claims.{k}",
             is_probability(family),
         )
-        for k, claim in enumerate(family.claims(vote))
+        for k, claim in enumerate(certificate.claims_of(family))
     ]
     part = _in_words(family.delta / certificate.delta) if family.pays else "no part of δ"
     name = family.name[:1].upper() + family.name[1:]
