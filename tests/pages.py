@@ -121,7 +121,9 @@ def check_fields(page, fields):
             total = fields["total_delta"] or fields["bound_parameters"]["delta"]
             assert element["text"] == part_in_words(value, total)
             continue
-        if text is None:
+        if value is None:
+            assert element["text"] == "not set"
+        elif text is None:
             assert json.loads(element["text"]) == value
         else:
             assert element["text"] == text

@@ -42,7 +42,8 @@ def rows(certificate: Certificate) -> Iterator[Row]:
         setting = own.settings.get(name) or Setting(label(name))
         if name == "delta" and certificate.total_delta is not None:
             setting = Setting("δ", "the part of it that the bound on the error has")
-        yield Row(setting.label, setting.meaning, f"bound_parameters.{name}", value)
+        text = "not set" if value is None else None
+        yield Row(setting.label, setting.meaning, f"bound_parameters.{name}", value, text)
     samples = certificate.n_samples
     yield Row("Examples m", "in the certification sample", "n_samples", samples)
     yield Row("Voters n", "in the vote", "n_voters", certificate.n_voters)
