@@ -96,6 +96,9 @@ def plan(
     Where errors are counted, with so many examples, and with every larger number up to twice as
     many, the claim succeeds with the probability --power if the error is what was assumed. From
     moments it is a plan only: with so many it would be made if these came out as they were.
+
+    Where more than the error is to be claimed at once (--claim, --abstain), the error has half of
+    delta: plan with that.
     """
     if sum(source is not None for source in (pilot, risk, gibbs)) != 1:
         raise ValueError(
