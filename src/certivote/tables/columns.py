@@ -34,6 +34,14 @@ class Columns:
             self._values[name] = Values(self.frame[name])
         return self._values[name]
 
+    def codes(self, name: str) -> NDArray[np.intp]:
+        """Return which value of a column each row holds, −1 where it is missing."""
+        import pandas as pd
+
+        if not self.is_of_numbers(name):
+            return np.asarray(self.values(name).codes)
+        return np.asarray(pd.factorize(self.frame[name])[0])
+
     def taken(self, names: Sequence[str], asked: Asked) -> Any:
         """Return columns as it is asked."""
         if asked.as_read:

@@ -4,7 +4,14 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 
-__all__ = ["names_a_person", "names_a_time", "names_an_identifier", "require", "require_all"]
+__all__ = [
+    "names_a_person",
+    "names_a_time",
+    "names_an_identifier",
+    "names_an_occasion",
+    "require",
+    "require_all",
+]
 
 # The last word of a name that stands for an identifier; whom it is of; and for a time.
 _IDENTIFIERS = {"id", "ids", "identifier", "identifiant", "uid", "uuid", "guid", "nr", "subjid"}
@@ -23,10 +30,15 @@ _WHOSE |= {
     "username",
     "vin",
 }
-_WHOSE |= {"email", "phone", "p", "pt", "r"}  # and so pid, ptid, rid
+_WHOSE |= {"email", "phone", "pt"}
+# What stands for a person only before id: pid, childid.
+_BEFORE_ID = {"child", "p", "pat", "r"}
 _NUMBERED = {"code", "hash", "key", "name", "nbr", "no", "num", "number", "ref"}
 _TIMES = {"date", "datetime", "day", "epoch", "month", "period", "quarter", "time", "timestamp"}
-_TIMES |= {"ts", "week", "year", "yr"}
+_TIMES |= {"hour", "hr", "minute", "mnth", "mon", "ts", "week", "year", "yr"}
+
+# What may be counted where it is not dated.
+_OCCASIONS = {"occasion", "round", "session", "visit", "wave"}
 
 
 def _words(name: str) -> list[str]:
@@ -52,14 +64,19 @@ def names_a_person(name: str) -> bool:
     if not words:
         return False
     last = words[-1].removesuffix("id") if len(words[-1]) > 2 else words[-1]
-    # A single letter stands for a person only before id.
-    return last in _WHOSE and (len(last) > 1 or last != words[-1])
+    return last in _WHOSE or (last in _BEFORE_ID and last != words[-1])
 
 
 def names_a_time(name: str) -> bool:
     """Tell whether a name ends in a word such as year, date or timestamp."""
     words = _words(name)
     return bool(words) and words[-1] in _TIMES
+
+
+def names_an_occasion(name: str) -> bool:
+    """Tell whether a name ends in a word for a time, or for one of several occasions."""
+    words = _words(name)
+    return names_a_time(name) or (bool(words) and words[-1] in _OCCASIONS)
 
 
 def require(who: str, name: str, names: Sequence[str], path: str) -> None:

@@ -302,7 +302,7 @@ def examine(table: Table, columns: Columns, names: list[str]) -> None:
     """Look in a whole table, before it is split, for what its certificate must not be silent of."""
     split_by = None if table.time is None else str(table.time.name)
     looked = {
-        IDENTIFIERS: check_identifiers(columns, names, table.groups),
+        IDENTIFIERS: check_identifiers(columns, names, table.groups, split_by),
         ORDER: check_order(columns, names, split_by),
     }
     for topic, (found, cleared) in looked.items():
