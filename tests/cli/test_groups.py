@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from certivote import MajorityVoteClassifier
+from certivote.tables import read_table
 
 
 @pytest.fixture
@@ -59,6 +60,36 @@ def test_a_group(panel, invoke, tmp_path):
     vote = MajorityVoteClassifier(n_voters=5, random_state=0)
     vote.fit(panel[["a", "b", "c"]], panel["label"], groups=panel["man"])
     assert made["risk_bound"] == vote.certificate_.risk_bound
+
+
+def test_two_columns_make_a_group(panel, invoke, tmp_path):
+    # Men of two towns have the same numbers: neither column alone says who belongs together.
+    panel["town"] = np.where(panel["man"].str[1:].astype(int) < 36, "Metz", "Ulm")
+    panel["number"] = panel["man"].str[1:].astype(int) % 36
+    frame = panel.drop(columns=["man", "day"])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    both = ("--group", "town", "--group", "number", "--group", "town", "--bound", "heldout")
+    done = invoke("certify", "t.csv", *SMALL, *both, cwd=tmp_path)
+    assert "errs on a random row of a new 'town' and 'number' with" in done.stdout
+    assert "certified on 36 others, one of each 'town' and 'number', by" in done.stdout
+    assert "Found" not in done.stdout
+    made = certificate(tmp_path)
+    assert (made["n_samples"], made["provenance"]["grouped_by"]) == (36, '["town", "number"]')
+    verified(invoke, tmp_path)
+    # It is the split by man, whose names are as many.
+    vote = MajorityVoteClassifier(bound="heldout", n_voters=5, random_state=0)
+    vote.fit(panel[["a", "b", "c"]], panel["label"], groups=panel["man"])
+    ours = joblib.load(tmp_path / "o" / "model.joblib")
+    assert ours.certificate_.risk_bound == vote.certificate_.risk_bound
+    table = read_table(tmp_path / "t.csv", "label", group=["town", "number"])
+    together = panel.groupby("man").indices.values()
+    assert all(table.groups.iloc[rows].nunique() == 1 for rows in together)
+    assert table.groups.nunique() == 72
+    # A plan from it, and predictions, know both.
+    plan = invoke("plan", "--pilot", "o", "--target", 0.5, cwd=tmp_path)
+    assert "groups ('town' and 'number')" in plan.stdout
+    rows = io.StringIO(invoke("predict", "o/model.joblib", "t.csv", cwd=tmp_path).stdout)
+    assert list(pd.read_csv(rows))[:3] == ["label", "town", "number"]
 
 
 def test_another_group_than_the_one_claimed_is_found(panel, invoke, tmp_path):

@@ -240,9 +240,9 @@ def test_the_largest_units_are_named_once(read):
     frame["governor"] = frame.state + "/" + (frame.year > 1985).astype(str)
     (line,) = found(read(frame), "identifiers")
     assert line.startswith("Column 'state' ")
-    assert found(read(frame, group="state"), "identifiers") == []
+    assert found(read(frame, group=["state"]), "identifiers") == []
     # Governors of one state certify and train.
-    (line,) = found(read(frame, group="governor"), "identifiers")
+    (line,) = found(read(frame, group=["governor"]), "identifiers")
     assert line.startswith("Column 'state' ")
 
 

@@ -26,7 +26,7 @@ from .checking import check_fields
 from .digests import votes_sha256
 from .errors import CertificateError
 from .neighbours import SAMPLE, Neighbours
-from .provenance import assumptions_of, facts_of, shown, subject_of
+from .provenance import assumptions_of, facts_of, group_words, shown, subject_of
 from .reading import FORMAT, FORMAT_VERSION, check_format, load_json, of_its_time, renewed
 
 __all__ = ["Certificate"]
@@ -201,7 +201,7 @@ class Certificate:
     def _example(self) -> str:
         """What the claim is about: a new example, or one of a kind."""
         if "grouped_by" in self.provenance:
-            return f"a random row of a new {self.provenance['grouped_by']!r}"
+            return f"a random row of a new {group_words(self.provenance['grouped_by'])}"
         subject = subject_of(self.provenance)
         return f"a new example of {subject}" if subject else "a new example"
 

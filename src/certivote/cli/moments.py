@@ -97,6 +97,8 @@ def plan(
     many, the claim succeeds with the probability --power if the error is what was assumed. From
     moments it is a plan only: with so many it would be made if these came out as they were.
     """
+    from ..certificate.provenance import group_words
+
     if sum(source is not None for source in (pilot, risk, gibbs)) != 1:
         raise ValueError(
             "give either --pilot, or --gibbs with --disagreement or --joint-error, or --risk."
@@ -122,7 +124,7 @@ def plan(
         )
     else:
         result = _plan_moments(target, assumed, delta, constant, bound)
-    unit = f"groups ({said['grouped_by']!r})" if said else "examples"
+    unit = f"groups ({group_words(said['grouped_by'])})" if said else "examples"
     result |= said
     if plot is not None:
         _draw(result, plot, unit)
