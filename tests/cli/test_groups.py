@@ -205,6 +205,7 @@ def test_another_column_in_the_order_of_time_is_still_found(panel, invoke, tmp_p
         (("--time", "two"), "dates that can be read in two ways"),
         (("--group", "label"), "can be neither --group nor --time"),
         (("--group", "man", "--time", "day"), "--group and --time cannot be given together"),
+        (("--group", "man", "--time", "day"), "keep one row of each group, such as its latest"),
     ],
 )
 def test_bad_groups_and_times(arguments, words, panel, invoke, tmp_path):
