@@ -1,5 +1,6 @@
 """Rows that belong together, and rows in the order of time, on the command line."""
 
+import html
 import io
 import json
 import re
@@ -164,6 +165,13 @@ def test_the_latest_rows(panel, form, invoke, tmp_path):
     done = invoke("certify", "t.csv", *SMALL, "--time", "day", cwd=tmp_path)
     assert "Found" not in done.stdout
     made = certificate(tmp_path)
+    claimed = "errs on a new example that is like the latest by 'day' with probability at most"
+    assert claimed in done.stdout.splitlines()[-3]
+    assert claimed in made["claim"]
+    page = (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
+    headline = html.unescape(re.search('<h1 id="claim">(.*?)</h1>', page).group(1))
+    assert claimed in headline
+    assert "on 180 rows, certified on the 180 latest by 'day' by best" in done.stdout
     assert (made["n_samples"], made["provenance"]["split_by_time"]) == (180, "day")
     assert any("latest rows by 'day'" in text for text in made["assumptions"])
     order = "The rows were split by 'day', and the latest certify."

@@ -203,7 +203,10 @@ class Certificate:
         if "grouped_by" in self.provenance:
             return f"a random row of a new {group_words(self.provenance['grouped_by'])}"
         subject = subject_of(self.provenance)
-        return f"a new example of {subject}" if subject else "a new example"
+        example = f"a new example of {subject}" if subject else "a new example"
+        if "split_by_time" in self.provenance:
+            example += f" that is like the latest by {self.provenance['split_by_time']!r}"
+        return example
 
     @property
     def claims(self) -> list[Claim]:

@@ -112,6 +112,8 @@ def _sample(certificate: "Certificate") -> Iterable[str]:
 
     m, provenance = certificate.n_samples, certificate.provenance
     rows = f"{m} others" if provenance.get("voters_from") == SPLIT else f"{m} rows"
+    if "split_by_time" in provenance:
+        rows = f"the {m} latest by {provenance['split_by_time']!r}"
     if "grouped_by" in provenance:
         rows += f", one of each {group_words(provenance['grouped_by'])},"
     origin, n = provenance.get("voters_from"), certificate.n_voters
