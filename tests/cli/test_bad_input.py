@@ -160,6 +160,14 @@ def test_numbers_and_text_in_one_column(refused, table):
     assert "--categorical" in sentence
 
 
+def test_numbers_and_text_in_several_columns(refused, table):
+    table(width=[1.5, 2.5, 3.5, "wide"] * 10, size=["XL", 3] * 20)
+    sentence = refused("table.csv")
+    assert "2 columns mix numbers and text in table.csv" in sentence
+    assert "such as in 'width' 1.5 and 'wide', in 'size' 3 and 'XL'" in sentence
+    assert "with --categorical 'width' --categorical 'size'." in sentence
+
+
 @pytest.mark.parametrize("row", [0, 17, 39])
 def test_an_infinite_value(row, refused, table):
     values = np.linspace(0, 1, 40)

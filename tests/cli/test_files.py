@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import lzma
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -220,14 +221,20 @@ def test_a_broken_excel_file(excel, invoke, tmp_path):
 @pytest.mark.parametrize("name", ["t.json", "t.jsonl", "t.txt"])
 @pytest.mark.parametrize("indent", [None, 2])
 def test_an_array_of_json(name, indent, invoke, tmp_path):
-    rows = [{"a": i, "y": i % 2} for i in range(40)]
+    rows = [{"a": i, "date": f"2026-01-{i % 28 + 1:02}", "y": i % 2} for i in range(40)]
     (tmp_path / name).write_text(json.dumps(rows, indent=indent), encoding="utf-8")
     done = invoke("certify", name, cwd=tmp_path, status=2)
     assert f"{name} is one array of JSON, and what is read is JSON Lines" in done.stderr
     # What it advises makes a table of it.
     path = str(tmp_path / "table.jsonl")
-    pd.read_json(tmp_path / name).to_json(path, orient="records", lines=True)
-    assert read_table(path).y.tolist() == [row["y"] for row in rows]
+    how = re.search(r"pandas\.read_json\(path\)\.to_json\(\"table.jsonl\", (.*?)\)\.$", done.stderr)
+    settings = eval(f"dict({how.group(1)})")
+    pd.read_json(tmp_path / name).to_json(path, **settings)
+    table = read_table(path)
+    assert table.y.tolist() == [row["y"] for row in rows]
+    assert [column["kind"] for column in table.reading["columns"]] == ["number", "date", "target"]
+    first = pd.Timestamp("2026-01-01")
+    assert table.X["date"].iloc[0] == first.timestamp()
 
 
 def test_a_name_may_begin_with_a_bracket(tmp_path):

@@ -103,7 +103,7 @@ def _refuse_json_array(source: Source, head: bytes) -> None:
         raise ValueError(
             f"{source} is one array of JSON, and what is read is JSON Lines, one object a line, in "
             "a file that ends in .jsonl: convert it, for example by pandas.read_json(path)"
-            '.to_json("table.jsonl", orient="records", lines=True).'
+            '.to_json("table.jsonl", orient="records", lines=True, date_format="iso").'
         )
 
 
