@@ -140,6 +140,7 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
     frame = file.read(asked, _as_text(asked))
     if len(frame) == 0:
         raise ValueError(f"{path} has a header but no rows.")
+    features = _features(asked, file.names, path)
     provenance = _provenance(files, asked)
     y, classes, findings = None, dict[str, int](), list[str]()
     if asked.target is not None:
@@ -149,7 +150,6 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
             findings.append(finding)
         y, classes, alike = labels(frame[asked.target], asked)
         findings += alike
-    features = _features(asked, file.names, path)
     columns = Columns(frame, path, asked.spelled)
     X = columns.taken(features, asked)
     columns.say_padded(file.padded)
@@ -221,8 +221,10 @@ def _features(asked: Asked, names: Sequence[str], path: str) -> list[str]:
         require_all(asked.features, [*left, *asked.aside], path, otherwise)
         return list(asked.features)
     if not left:
+        blanks = " Are its cells separated by blanks? Separate them by commas."
         raise ValueError(
             f"{path} has no column but the target {asked.target!r}: nothing to learn from."
+            + blanks * (len(str(asked.target).split()) > 1)
         )
     return left
 
