@@ -125,6 +125,16 @@ def test_columns_that_the_model_does_not_use_stay_as_they_are_written(predict, f
     assert [line.split(",no,")[0] for line in lines[1:]] == [*ids[:48], '"a,b"', " 7.50"]
 
 
+def test_an_index_without_a_name_stays(invoke, certified, fresh, tmp_path):
+    names = [f"{i:03}" for i in np.random.default_rng(0).permutation(50)]
+    fresh.set_index(pd.Index(names)).to_csv(tmp_path / "f.csv")
+    done = invoke("predict", certified.model_path, "f.csv", cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert lines[0] == ",prediction,share"
+    assert [line.split(",")[0] for line in lines[1:]] == names
+    assert "the first column has no name, as an index of pandas: it is kept as it is" in done.stderr
+
+
 def test_columns_of_parquet_stay(invoke, certified, fresh, tmp_path):
     days = pd.date_range("2020-01-01", periods=50)
     fresh.assign(id=np.arange(50) + 10**17, day=days).to_parquet(tmp_path / "f.parquet")

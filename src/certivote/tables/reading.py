@@ -24,7 +24,7 @@ from .target import find_target, labelled, labels, spelled_alike
 
 __all__ = ["examine", "read_asked", "read_table", "reading_of", "sha256_of"]
 
-_NO_NAME = "the first column has no name, as an index of pandas: it is left out"
+_NO_NAME = "the first column has no name, as an index of pandas"
 _Path = str | os.PathLike[str]
 
 
@@ -152,12 +152,13 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
         findings += alike
     columns = Columns(frame, path, asked.spelled)
     X = columns.taken(features, asked)
+    nameless = f"{_NO_NAME}: it is {'left out' if asked.has_target else 'kept as it is'}"
     columns.say_padded(file.padded)
     for name in frame.columns:
         if name == asked.target:
             columns.leave(name, "target", guess)
         elif name not in features:
-            columns.leave(name, "dropped", "" if name else _NO_NAME)
+            columns.leave(name, "dropped", "" if name else nameless)
     table = Table(table_name(files[0]), X, y, provenance, findings=findings)
     table.reading, table.remarks = reading_of(columns, classes), list(file.remarks)
     if asked.group:
@@ -176,7 +177,7 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
     if asked.has_target:
         examine(table, columns, [name for name in frame.columns if name not in asked.apart])
     else:
-        table.others = file.verbatim([name for name in file.names if name not in features])
+        table.others = file.verbatim([name for name in frame.columns if name not in features])
     return table
 
 
