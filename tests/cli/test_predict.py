@@ -238,6 +238,14 @@ def test_a_missing_column_is_named_with_the_nearest_one(written, predict, fresh)
     assert line.endswith(f"did you mean {written!r}?")
 
 
+def test_a_name_that_is_far_is_not_meant(predict, fresh):
+    """`outcome` is not `income`, though half of its letters are."""
+    done = predict(fresh.rename(columns={"income": "outcome", "age": "stage"}), status=2)
+    assert "did you mean" not in done.stderr
+    done = predict(fresh.rename(columns={"income": "outcome"}), "--quiet", status=2)
+    assert done.stderr.endswith("does not have: it has outcome, age, city, branch.\n")
+
+
 def test_a_column_in_capitals_is_the_nearest_one(predict, fresh):
     done = predict(fresh.rename(columns={"age": "AGE"}), "--quiet", status=2)
     assert done.stderr.endswith("did you mean 'AGE'?\n")

@@ -13,6 +13,8 @@ __all__ = [
     "require_all",
 ]
 
+# How alike a name is to one that may be meant: one slip in four letters.
+_NEAR = 0.75
 # The last word of a name that stands for an identifier; whom it is of; and for a time.
 _IDENTIFIERS = {"id", "ids", "identifier", "identifiant", "uid", "uuid", "guid", "nr", "subjid"}
 _WHOSE = {"account", "applicant", "client", "customer", "donor", "driver", "employee", "household"}
@@ -84,7 +86,7 @@ def require(who: str, name: str, names: Sequence[str], path: str) -> None:
     if name in names:
         return
     lower = {known.lower(): known for known in names}
-    near = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=_NEAR)
     hint = (
         f"did you mean {lower[near[0]]!r}?"
         if near
