@@ -239,13 +239,13 @@ def fitted(kind, y, **settings):
             [0, 1],
             ["no", "yes"],
             "predicts 'no', 'yes', but the target of table holds 0, 1: is it the right column "
-            "(--target)? Or does yes stand for one of them: --positive 1?",
+            "(--target)? Or does yes stand for one of them: --positive 0, or --positive 1?",
         ),
         (
             ["no", "yes"],
             [0, 1],
             "predicts 0, 1, but the target of table holds 'no', 'yes': is it the right column "
-            "(--target)? Or does 1 stand for one of them: --positive yes?",
+            "(--target)? Or does 1 stand for one of them: --positive no, or --positive yes?",
         ),
         ([2, 3], [0, 1], "predicts 0, 1, but the target of table holds 2, 3"),
         # Labels are whole words: "y" is not "yes".

@@ -19,7 +19,7 @@ _LINES = 20
 # So many of them are for what was found, whatever else there is.
 _LEAST = 3
 # So many classes are named with how many examples there are of each.
-_FEW_CLASSES = 4
+_FEW_CLASSES = 10
 _KINDS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
 _FOUND = "Found, and throws doubt on the claim:"
 _ALL = "--explain, or the page"
