@@ -244,5 +244,6 @@ def test_other_names_of_the_same_groups_are_no_finding(invoke, tmp_path):
     done = invoke("certify", "two.csv", *arguments, cwd=tmp_path)
     (finding,) = json.loads(done.stdout)["certificate"]["findings"]
     assert "'patient'" in finding
+    assert "800 rows of 50 values, of which 50 are in several groups" in finding
     done = invoke("certify", "one.csv", *arguments[:-2], cwd=tmp_path)
     assert len(json.loads(done.stdout)["certificate"]["findings"]) == 2

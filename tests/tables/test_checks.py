@@ -93,7 +93,9 @@ def test_uneven_visits_of_patients(read):
     people = rng.integers(30, size=9000)
     assert found(read(pd.DataFrame({"subject": people, "x": rng.random(9000)})), "identifiers")
     visits = np.repeat(np.arange(700), 1 + (np.arange(700) < 300))
-    assert found(read(pd.DataFrame({"patient_nbr": visits, "x": rng.random(1000)})), "identifiers")
+    frame = pd.DataFrame({"patient_nbr": visits, "x": rng.random(1000)})
+    (line,) = found(read(frame), "identifiers")
+    assert "1000 rows of 700 values, of which 300 have several. If" in line
     gaps = pd.Series(patients, dtype=float).where(rng.random(len(patients)) < 0.8)
     (line,) = found(read(pd.DataFrame({"patient": gaps, "x": 1.5 * patients})), "identifiers")
     assert f"{gaps.count()} rows of {gaps.nunique()} values" in line
@@ -218,10 +220,11 @@ def states(shares=1.0, n=48, years=range(1982, 1989), seed=0):
 def test_values_that_repeat_over_time(shares, order, written, read):
     frame = order(written(states(shares)))
     (line,) = found(read(frame), "identifiers")
-    rows, time = len(frame), frame.columns[1]
+    rows, time, several = len(frame), frame.columns[1], (frame.state.value_counts() > 1).sum()
+    some = f", of which {several} have several" if several < 48 else ""
     assert line.startswith(
-        f"Column 'state' repeats, with another {time!r} each time: {rows} rows of 48 values. If "
-        "rows of one 'state' belong together, the examples are not independent"
+        f"Column 'state' repeats, with another {time!r} each time: {rows} rows of 48 values{some}. "
+        "If rows of one 'state' belong together, the examples are not independent"
     )
     assert "--group 'state'" in line
 

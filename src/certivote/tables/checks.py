@@ -56,7 +56,8 @@ def check_identifiers(
     for name, rows in counts.items():
         codes = columns.codes(name) if _repeats(name, rows) else None
         if codes is not None and (groups is None or not _inside(codes, together[0])):
-            found.append(_finding(name, rows, "looks like an identifier and repeats"))
+            both = _on_both_sides(codes, None if groups is None else together[0])
+            found.append(_finding(name, rows, "looks like an identifier and repeats", both))
             together.append(codes)
         elif names_an_identifier(name) and len(rows) > _FEW:
             shared = int(rows[rows > 1].sum())
@@ -64,7 +65,9 @@ def check_identifiers(
             cleared.append(f"{len(rows)} values of {name!r} in {rows.sum()} rows{few}")
     times = [name for name in (*names, time) if name is not None and _is_of_times(columns, name)]
     for name, of in _panel(columns, counts, times, together):
-        found.append(_finding(name, counts[name], f"repeats, with another {of!r} each time"))
+        both = _on_both_sides(columns.codes(name), None if groups is None else together[0])
+        what = f"repeats, with another {of!r} each time"
+        found.append(_finding(name, counts[name], what, both))
     if cleared:
         return found, f"No identifier that repeats often: {', '.join(cleared)}. {_OTHERWISE}"
     over = f", and none has each value of {_listed(times)} once" if times else ""
@@ -74,15 +77,27 @@ def check_identifiers(
     )
 
 
-def _finding(name: str, counts: NDArray[np.intp], what: str) -> str:
-    """Say what a column looks like, and what to do about it."""
+def _finding(name: str, counts: NDArray[np.intp], what: str, both: str) -> str:
+    """Say what a column looks like, how many of its values are a matter, and what to do."""
     called = repr(name) if name else "the first column"
     return (
-        f"{_called(name)} {what}: {counts.sum()} rows of {len(counts)} values. If rows of one "
-        f"{called} belong together, the examples are not independent and the certificate is not "
-        f"valid: name it as the group (--group {name!r}), and of a model see that it was trained "
-        "on others."
+        f"{_called(name)} {what}: {counts.sum()} rows of {len(counts)} values{both}. If rows of "
+        f"one {called} belong together, the examples are not independent and the certificate is "
+        f"not valid: name it as the group (--group {name!r}), and of a model see that it was "
+        "trained on others."
     )
+
+
+def _on_both_sides(codes: NDArray[np.intp], groups: NDArray[np.intp] | None) -> str:
+    """Say how many values may train and certify: in several groups, or rows if not all are."""
+    own = codes[codes >= 0]
+    if groups is None:
+        rows = np.bincount(own)
+        several = int(np.count_nonzero(rows > 1))
+        return f", of which {several} have several" if several < np.count_nonzero(rows) else ""
+    pairs = np.unique(np.stack([own, groups[codes >= 0]]), axis=1)
+    several = int(np.count_nonzero(np.bincount(pairs[0]) > 1))
+    return f", of which {several} are in several groups and may both train and certify"
 
 
 def _panel(
