@@ -160,6 +160,14 @@ def test_numbers_and_text_in_one_column(refused, table):
     assert "--categorical" in sentence
 
 
+def test_numbers_and_text_in_several_columns(refused, table):
+    table(width=[1.5, 2.5, 3.5, "wide"] * 10, size=["XL", 3] * 20)
+    sentence = refused("table.csv")
+    assert "2 columns mix numbers and text in table.csv" in sentence
+    assert "such as in 'width' 1.5 and 'wide', in 'size' 3 and 'XL'" in sentence
+    assert "with --categorical 'width' --categorical 'size'." in sentence
+
+
 @pytest.mark.parametrize("row", [0, 17, 39])
 def test_an_infinite_value(row, refused, table):
     values = np.linspace(0, 1, 40)
@@ -231,13 +239,13 @@ def fitted(kind, y, **settings):
             [0, 1],
             ["no", "yes"],
             "predicts 'no', 'yes', but the target of table holds 0, 1: is it the right column "
-            "(--target)? Or does yes stand for one of them: --positive 1?",
+            "(--target)? Or does yes stand for one of them: --positive 0, or --positive 1?",
         ),
         (
             ["no", "yes"],
             [0, 1],
             "predicts 0, 1, but the target of table holds 'no', 'yes': is it the right column "
-            "(--target)? Or does 1 stand for one of them: --positive yes?",
+            "(--target)? Or does 1 stand for one of them: --positive no, or --positive yes?",
         ),
         ([2, 3], [0, 1], "predicts 0, 1, but the target of table holds 2, 3"),
         # Labels are whole words: "y" is not "yes".

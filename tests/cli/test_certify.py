@@ -425,3 +425,12 @@ def test_python_gives_the_same_number(seed, invoke, numbers, tmp_path):
         assert fields[name] == own[name]
     assert fields["weights"] == own["weights"]
     assert fields["provenance"].items() >= own["provenance"].items()
+
+
+def test_up_to_ten_classes_are_listed(invoke, numbers, tmp_path):
+    for n in (10, 11):
+        labels = [f"c{i % n:02}" for i in range(400)]
+        numbers.assign(label=labels).to_csv(tmp_path / "t.csv", index=False)
+        done = invoke("certify", "t.csv", "--n-voters", 3, cwd=tmp_path)
+        named = ", ".join(f"c{i:02} (40)" for i in range(10)) if n == 10 else "11 classes"
+        assert f"; {named}.\n" in done.stdout

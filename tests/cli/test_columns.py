@@ -220,6 +220,8 @@ def test_numbers_are_those_of_pandas():
         "uuid",
         "PULocationID",
         "patient_nbr",
+        "childid",
+        "PATID",
     ],
 )
 def test_names_of_identifiers(name):
@@ -254,7 +256,9 @@ def test_names_that_are_none(name):
 
 
 def test_names_of_times():
-    assert all(map(names_a_time, ["year", "Date", "saleDate", "created_time", "Timestamp", "DAY"]))
+    assert all(
+        map(names_a_time, ["year", "Date", "saleDate", "created_time", "Timestamp", "DAY", "hr"])
+    )
     assert not any(map(names_a_time, ["age", "timer", "daytime_temp", "years_of_service", "x1"]))
 
 

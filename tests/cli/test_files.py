@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import lzma
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -220,14 +221,94 @@ def test_a_broken_excel_file(excel, invoke, tmp_path):
 @pytest.mark.parametrize("name", ["t.json", "t.jsonl", "t.txt"])
 @pytest.mark.parametrize("indent", [None, 2])
 def test_an_array_of_json(name, indent, invoke, tmp_path):
-    rows = [{"a": i, "y": i % 2} for i in range(40)]
+    rows = [{"a": i, "date": f"2026-01-{i % 28 + 1:02}", "y": i % 2} for i in range(40)]
     (tmp_path / name).write_text(json.dumps(rows, indent=indent), encoding="utf-8")
     done = invoke("certify", name, cwd=tmp_path, status=2)
     assert f"{name} is one array of JSON, and what is read is JSON Lines" in done.stderr
     # What it advises makes a table of it.
     path = str(tmp_path / "table.jsonl")
-    pd.read_json(tmp_path / name).to_json(path, orient="records", lines=True)
-    assert read_table(path).y.tolist() == [row["y"] for row in rows]
+    how = re.search(r"pandas\.read_json\(path\)\.to_json\(\"table.jsonl\", (.*?)\)\.$", done.stderr)
+    settings = eval(f"dict({how.group(1)})")
+    pd.read_json(tmp_path / name).to_json(path, **settings)
+    table = read_table(path)
+    assert table.y.tolist() == [row["y"] for row in rows]
+    assert [column["kind"] for column in table.reading["columns"]] == ["number", "date", "target"]
+    first = pd.Timestamp("2026-01-01")
+    assert table.X["date"].iloc[0] == first.timestamp()
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.txt", "t.jsonl.gz", "t.json.gz"])
+def test_json_lines_under_any_name(name, loans, same, tmp_path):
+    loans.to_json(tmp_path / name, orient="records", lines=True)
+    same(name)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_an_object_of_json(indent, invoke, tmp_path):
+    columns = {"a": list(range(40)), "y": [0, 1] * 20}
+    (tmp_path / "t.json").write_text(json.dumps(columns, indent=indent), encoding="utf-8")
+    done = invoke("certify", "t.json", cwd=tmp_path, status=2)
+    words = "is one object of JSON" if indent else "column 'a' of t.json holds several values"
+    assert words in done.stderr
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("blanks", [" ", "   "])
+def test_cells_between_blanks(blanks, end, loans, same, tmp_path):
+    frame = loans.astype(object).where(loans.notna(), "?").replace("Metz", '"Metz"')
+    rows = [list(frame), *frame.astype(str).to_numpy().tolist()]
+    lines = [f"  {blanks.join(row)}{' ' * (i % 2)}" for i, row in enumerate(rows)]
+    (tmp_path / "loans.data").write_bytes(end.join([*lines, ""]).encode())
+    same("loans.data")
+
+
+def test_blanks_inside_of_quotes_and_beside_a_tab(tmp_path):
+    # As UCI's auto-mpg.data.
+    rows = [f'{15 + i % 9}.5   8   {300 + i}.0\t"buick {i % 7} sky" {i % 2}' for i in range(40)]
+    path = tmp_path / "t.data"
+    path.write_text("\n".join(["mpg cyl  power\tname y", *rows]), encoding="utf-8")
+    table = read_table(path, "y")
+    assert list(table.X) == ["mpg", "cyl", "power", "name"]
+    assert table.X["name"].iloc[8] == "buick 1 sky"
+    assert table.X["power"].tolist() == [300.0 + i for i in range(40)]
+
+
+def test_blanks_that_cut_rows_unlike(invoke, tmp_path):
+    text = "\n".join(["a b y", *(f"{i} {'new york' if i % 2 else 'rome'} 1" for i in range(40))])
+    (tmp_path / "t.data").write_text(text, encoding="utf-8")
+    done = invoke("certify", "t.data", cwd=tmp_path, status=2)
+    assert "Are its cells separated by blanks? Separate them by commas." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("first", "row"),
+    [
+        ("5.1,3.5,1.4,0.2,Iris-setosa", "4.9,3.0,1.4,0.2,Iris-virginica"),
+        ("B,1,1,1,1", "R,1,1,1,2"),
+        ("1 22.08 11.46 2 4 1.585 0", "0 22.67 7 2 8 0.165 1"),
+    ],
+)
+def test_a_file_without_a_header(first, row, invoke, tmp_path):
+    (tmp_path / "t.data").write_text("\n".join([first, row, first, row]), encoding="utf-8")
+    done = invoke("certify", "t.data", cwd=tmp_path, status=2)
+    assert "the first row of t.data looks like data, such as" in done.stderr
+    assert "write a row of names above it" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        list(map(str, range(8))),
+        [f"{400 + 2.5 * i}" for i in range(8)],
+        [f"{900 - 2.5 * i}" for i in range(8)],
+        ["2019", "2024", "2021", "a", "b", "c", "d", "e"],
+    ],
+)
+def test_names_that_are_numbers(names, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 8)), columns=names).assign(y=np.arange(40) % 2)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert list(read_table(tmp_path / "t.csv").X) == names
 
 
 def test_a_name_may_begin_with_a_bracket(tmp_path):

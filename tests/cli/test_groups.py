@@ -1,5 +1,6 @@
 """Rows that belong together, and rows in the order of time, on the command line."""
 
+import html
 import io
 import json
 import re
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 from certivote import MajorityVoteClassifier
+from certivote.tables import read_table
 
 
 @pytest.fixture
@@ -59,6 +61,36 @@ def test_a_group(panel, invoke, tmp_path):
     vote = MajorityVoteClassifier(n_voters=5, random_state=0)
     vote.fit(panel[["a", "b", "c"]], panel["label"], groups=panel["man"])
     assert made["risk_bound"] == vote.certificate_.risk_bound
+
+
+def test_two_columns_make_a_group(panel, invoke, tmp_path):
+    # Men of two towns have the same numbers: neither column alone says who belongs together.
+    panel["town"] = np.where(panel["man"].str[1:].astype(int) < 36, "Metz", "Ulm")
+    panel["number"] = panel["man"].str[1:].astype(int) % 36
+    frame = panel.drop(columns=["man", "day"])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    both = ("--group", "town", "--group", "number", "--group", "town", "--bound", "heldout")
+    done = invoke("certify", "t.csv", *SMALL, *both, cwd=tmp_path)
+    assert "errs on a random row of a new 'town' and 'number' with" in done.stdout
+    assert "certified on 36 others, one of each 'town' and 'number', by" in done.stdout
+    assert "Found" not in done.stdout
+    made = certificate(tmp_path)
+    assert (made["n_samples"], made["provenance"]["grouped_by"]) == (36, '["town", "number"]')
+    verified(invoke, tmp_path)
+    # It is the split by man, whose names are as many.
+    vote = MajorityVoteClassifier(bound="heldout", n_voters=5, random_state=0)
+    vote.fit(panel[["a", "b", "c"]], panel["label"], groups=panel["man"])
+    ours = joblib.load(tmp_path / "o" / "model.joblib")
+    assert ours.certificate_.risk_bound == vote.certificate_.risk_bound
+    table = read_table(tmp_path / "t.csv", "label", group=["town", "number"])
+    together = panel.groupby("man").indices.values()
+    assert all(table.groups.iloc[rows].nunique() == 1 for rows in together)
+    assert table.groups.nunique() == 72
+    # A plan from it, and predictions, know both.
+    plan = invoke("plan", "--pilot", "o", "--target", 0.5, cwd=tmp_path)
+    assert "groups ('town' and 'number')" in plan.stdout
+    rows = io.StringIO(invoke("predict", "o/model.joblib", "t.csv", cwd=tmp_path).stdout)
+    assert list(pd.read_csv(rows))[:3] == ["label", "town", "number"]
 
 
 def test_another_group_than_the_one_claimed_is_found(panel, invoke, tmp_path):
@@ -133,6 +165,13 @@ def test_the_latest_rows(panel, form, invoke, tmp_path):
     done = invoke("certify", "t.csv", *SMALL, "--time", "day", cwd=tmp_path)
     assert "Found" not in done.stdout
     made = certificate(tmp_path)
+    claimed = "errs on a new example that is like the latest by 'day' with probability at most"
+    assert claimed in done.stdout.splitlines()[-3]
+    assert claimed in made["claim"]
+    page = (tmp_path / "o" / "report.html").read_text(encoding="utf-8")
+    headline = html.unescape(re.search('<h1 id="claim">(.*?)</h1>', page).group(1))
+    assert claimed in headline
+    assert "on 180 rows, certified on the 180 latest by 'day' by best" in done.stdout
     assert (made["n_samples"], made["provenance"]["split_by_time"]) == (180, "day")
     assert any("latest rows by 'day'" in text for text in made["assumptions"])
     order = "The rows were split by 'day', and the latest certify."
@@ -174,6 +213,7 @@ def test_another_column_in_the_order_of_time_is_still_found(panel, invoke, tmp_p
         (("--time", "two"), "dates that can be read in two ways"),
         (("--group", "label"), "can be neither --group nor --time"),
         (("--group", "man", "--time", "day"), "--group and --time cannot be given together"),
+        (("--group", "man", "--time", "day"), "keep one row of each group, such as its latest"),
     ],
 )
 def test_bad_groups_and_times(arguments, words, panel, invoke, tmp_path):
@@ -204,5 +244,6 @@ def test_other_names_of_the_same_groups_are_no_finding(invoke, tmp_path):
     done = invoke("certify", "two.csv", *arguments, cwd=tmp_path)
     (finding,) = json.loads(done.stdout)["certificate"]["findings"]
     assert "'patient'" in finding
+    assert "800 rows of 50 values, of which 50 are in several groups" in finding
     done = invoke("certify", "one.csv", *arguments[:-2], cwd=tmp_path)
     assert len(json.loads(done.stdout)["certificate"]["findings"]) == 2

@@ -125,6 +125,16 @@ def test_columns_that_the_model_does_not_use_stay_as_they_are_written(predict, f
     assert [line.split(",no,")[0] for line in lines[1:]] == [*ids[:48], '"a,b"', " 7.50"]
 
 
+def test_an_index_without_a_name_stays(invoke, certified, fresh, tmp_path):
+    names = [f"{i:03}" for i in np.random.default_rng(0).permutation(50)]
+    fresh.set_index(pd.Index(names)).to_csv(tmp_path / "f.csv")
+    done = invoke("predict", certified.model_path, "f.csv", cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert lines[0] == ",prediction,share"
+    assert [line.split(",")[0] for line in lines[1:]] == names
+    assert "the first column has no name, as an index of pandas: it is kept as it is" in done.stderr
+
+
 def test_columns_of_parquet_stay(invoke, certified, fresh, tmp_path):
     days = pd.date_range("2020-01-01", periods=50)
     fresh.assign(id=np.arange(50) + 10**17, day=days).to_parquet(tmp_path / "f.parquet")
@@ -226,6 +236,14 @@ def test_a_missing_column_is_named_with_the_nearest_one(written, predict, fresh)
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: the model asks for a column 'income'")
     assert line.endswith(f"did you mean {written!r}?")
+
+
+def test_a_name_that_is_far_is_not_meant(predict, fresh):
+    """`outcome` is not `income`, though half of its letters are."""
+    done = predict(fresh.rename(columns={"income": "outcome", "age": "stage"}), status=2)
+    assert "did you mean" not in done.stderr
+    done = predict(fresh.rename(columns={"income": "outcome"}), "--quiet", status=2)
+    assert done.stderr.endswith("does not have: it has outcome, age, city, branch.\n")
 
 
 def test_a_column_in_capitals_is_the_nearest_one(predict, fresh):

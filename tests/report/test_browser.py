@@ -38,7 +38,7 @@ CASES = ("default", "learned", "vacuous", "long")
 # Certificates of several claims.
 SHEETS = ("whole", "groups", "hostile")
 FINDINGS = (
-    "12% of the certification examples have a twin among the examples that train the voters. If "
+    "12 of the 100 certification examples have a twin among the examples that train the voters. If "
     "rows were copied (oversampling, several rows of one subject), the certificate is not valid.",
     "Part B has examples of 'maybe', which part A has not: the voters err on all of them.",
 )

@@ -11,6 +11,7 @@ from certivote.tables.asked import Asked
 from certivote.tables.reading import read_asked
 
 TOPICS = {"identifiers", "order in time"}
+NOT_LOOKED_FOR = "Whether rows belong together otherwise was not looked for."
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def read(tmp_path):
 
 def found(table, topic):
     """Return what was found on a topic, and see that it is said once: found, or not."""
-    words = {"identifiers": "looks like an identifier", "order in time": "The rows are in the ord"}
+    words = {"identifiers": "belong together", "order in time": "The rows are in the ord"}
     lines = [line for line in table.findings if words[topic] in line]
     assert bool(lines) != (topic in table.checks)
     return lines
@@ -92,7 +93,9 @@ def test_uneven_visits_of_patients(read):
     people = rng.integers(30, size=9000)
     assert found(read(pd.DataFrame({"subject": people, "x": rng.random(9000)})), "identifiers")
     visits = np.repeat(np.arange(700), 1 + (np.arange(700) < 300))
-    assert found(read(pd.DataFrame({"patient_nbr": visits, "x": rng.random(1000)})), "identifiers")
+    frame = pd.DataFrame({"patient_nbr": visits, "x": rng.random(1000)})
+    (line,) = found(read(frame), "identifiers")
+    assert "1000 rows of 700 values, of which 300 have several. If" in line
     gaps = pd.Series(patients, dtype=float).where(rng.random(len(patients)) < 0.8)
     (line,) = found(read(pd.DataFrame({"patient": gaps, "x": 1.5 * patients})), "identifiers")
     assert f"{gaps.count()} rows of {gaps.nunique()} values" in line
@@ -103,12 +106,12 @@ def test_identifiers_that_do_not_repeat_are_counted(read):
     table = read(pd.DataFrame({"id": ids, "x": ids * 0.1}))
     assert table.findings == []
     counted = "No identifier that repeats often: 400 values of 'id' in 400 rows."
-    assert table.checks["identifiers"] == counted
+    assert table.checks["identifiers"] == f"{counted} {NOT_LOOKED_FOR}"
     ids[:15] = ids[20:35]  # some slips of the pen
     table = read(pd.DataFrame({"id": ids, "x": ids * 0.1}))
     assert table.findings == []
     few = "385 values of 'id' in 400 rows, of which 30 share theirs with another."
-    assert table.checks["identifiers"].endswith(few)
+    assert table.checks["identifiers"].endswith(f"{few} {NOT_LOOKED_FOR}")
 
 
 @pytest.mark.parametrize(
@@ -186,6 +189,97 @@ def test_no_false_alarm_in_raw_files(file, task_data, tmp_path):
     table = read_table(str(tmp_path / "table.csv"), target)
     assert table.findings == []
     assert ("id" in names or "ID" in names) == ("values of" in table.checks["identifiers"])
+
+
+# --- panels --------------------------------------------------------------------------------------
+
+
+def states(shares=1.0, n=48, years=range(1982, 1989), seed=0):
+    """Some states in 7 years, of which some years lack."""
+    rng = np.random.default_rng(seed)
+    grid = pd.MultiIndex.from_product([[f"S{i}" for i in range(n)], years], names=["state", "year"])
+    frame = grid.to_frame(index=False)
+    frame = frame[rng.random(len(frame)) < shares].reset_index(drop=True)
+    return frame.assign(x=rng.normal(size=len(frame)))
+
+
+@pytest.mark.parametrize("shares", [1.0, 0.6])
+@pytest.mark.parametrize("order", [lambda frame: frame, shuffled])
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda frame: frame,
+        lambda frame: frame.assign(state=frame.state.str[1:].astype(int)),
+        lambda frame: frame.assign(year=frame.year.astype(str) + "-07-01"),
+        lambda frame: frame.rename(columns={"year": "wave"}),
+        lambda frame: frame.rename(columns={"year": "quarter"}).assign(
+            quarter=lambda f: "Q1 of " + f.quarter.astype(str)
+        ),
+    ],
+)
+def test_values_that_repeat_over_time(shares, order, written, read):
+    frame = order(written(states(shares)))
+    (line,) = found(read(frame), "identifiers")
+    rows, time, several = len(frame), frame.columns[1], (frame.state.value_counts() > 1).sum()
+    some = f", of which {several} have several" if several < 48 else ""
+    assert line.startswith(
+        f"Column 'state' repeats, with another {time!r} each time: {rows} rows of 48 values{some}. "
+        "If rows of one 'state' belong together, the examples are not independent"
+    )
+    assert "--group 'state'" in line
+
+
+def test_a_few_slips_do_not_hide_a_panel(read):
+    frame = states()
+    frame.loc[:3, "year"] = 1985
+    assert found(read(frame), "identifiers")
+
+
+def test_the_largest_units_are_named_once(read):
+    # A code for each state, its rank in each year, and who governs it for some years.
+    frame = states()
+    rank = frame.groupby("year").x.rank().astype(int)
+    frame = frame.assign(code=frame.state.str[1:], rank=rank)
+    frame["governor"] = frame.state + "/" + (frame.year > 1985).astype(str)
+    (line,) = found(read(frame), "identifiers")
+    assert line.startswith("Column 'state' ")
+    assert found(read(frame, group=["state"]), "identifiers") == []
+    # Governors of one state certify and train.
+    (line,) = found(read(frame, group=["governor"]), "identifiers")
+    assert line.startswith("Column 'state' ")
+
+
+def test_a_panel_that_is_split_by_its_time(read):
+    (line,) = found(read(states(), time="year"), "identifiers")
+    assert line.startswith("Column 'state' repeats, with another 'year' each time")
+
+
+@pytest.mark.parametrize("m", [200, 2000, 20000])
+def test_no_false_alarm_beside_times(m, read):
+    rng = np.random.default_rng(m)
+    frame = pd.DataFrame(
+        {
+            "city": rng.integers(1, 60, m).astype(str),
+            "age": rng.integers(18, 90, m),
+            "rooms": rng.poisson(20, m),
+            "year": rng.integers(1990, 2020, m),
+            "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(365, size=m), "D"),
+            "time": np.sort(rng.random(m))[rng.permutation(m)],
+            "hour": rng.integers(24, size=m),
+        }
+    )
+    for some in (frame, frame.sort_values(["city", "year"]), frame.sort_values("age")):
+        table = read(some)
+        assert found(table, "identifiers") == []
+        assert (
+            "none has each value of 'year', 'day', 'time', 'hour' once"
+            in (table.checks["identifiers"])
+        )
+
+
+def test_hours_of_days_are_no_panel(read):
+    days, hours = np.divmod(np.arange(24 * 40), 24)
+    assert found(read(pd.DataFrame({"day": days, "hr": hours})), "identifiers") == []
 
 
 # --- order in time -------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from .checking import check_fields
 from .digests import votes_sha256
 from .errors import CertificateError
 from .neighbours import SAMPLE, Neighbours
-from .provenance import assumptions_of, facts_of, shown, subject_of
+from .provenance import assumptions_of, facts_of, group_words, shown, subject_of
 from .reading import FORMAT, FORMAT_VERSION, check_format, load_json, of_its_time, renewed
 
 __all__ = ["Certificate"]
@@ -202,9 +202,12 @@ class Certificate:
     def _example(self) -> str:
         """What the claim is about: a new example, or one of a kind."""
         if "grouped_by" in self.provenance:
-            return f"a random row of a new {self.provenance['grouped_by']!r}"
+            return f"a random row of a new {group_words(self.provenance['grouped_by'])}"
         subject = subject_of(self.provenance)
-        return f"{_EXAMPLE} of {subject}" if subject else _EXAMPLE
+        example = f"{_EXAMPLE} of {subject}" if subject else _EXAMPLE
+        if "split_by_time" in self.provenance:
+            example += f" that is like the latest by {self.provenance['split_by_time']!r}"
+        return example
 
     @property
     def claims(self) -> list[Claim]:

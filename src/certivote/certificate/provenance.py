@@ -26,6 +26,8 @@ __all__ = [
     "check_sha256",
     "column_names",
     "facts_of",
+    "group_columns",
+    "group_words",
     "main_assumptions",
     "shown",
     "subject_of",
@@ -65,6 +67,20 @@ def column_names(name: str, value: object) -> list[str]:
     if not isinstance(names, list) or not all(isinstance(column, str) for column in names):
         raise ValueError(f"{name} must be a list of texts, got {value!r}.")
     return names
+
+
+def group_columns(grouped_by: str) -> list[str]:
+    """Return the columns that make a group: one, or several that are written as a list in JSON."""
+    try:
+        names = column_names("grouped_by", grouped_by)
+    except ValueError:
+        names = []
+    return names if len(names) > 1 else [grouped_by]
+
+
+def group_words(grouped_by: str) -> str:
+    """Return the columns that make a group in words."""
+    return " and ".join(map(repr, group_columns(grouped_by)))
 
 
 def _text(name: str, value: object) -> str:
@@ -274,7 +290,7 @@ def assumptions_of(
         texts.append(_FILE)
     if "grouped_by" in provenance:
         texts = [
-            _GROUPS.format(name=repr(provenance["grouped_by"])) if text == _DRAWN else text
+            _GROUPS.format(name=group_words(provenance["grouped_by"])) if text == _DRAWN else text
             for text in texts
             if text != _EXAMPLES
         ]
@@ -300,7 +316,7 @@ def main_assumptions(provenance: Mapping[str, Any]) -> tuple[tuple[str, tuple[st
         fixed = _CLASSIFIER
     drawn = _DRAWN
     if "grouped_by" in provenance:
-        drawn = _GROUPS.format(name=repr(provenance["grouped_by"]))
+        drawn = _GROUPS.format(name=group_words(provenance["grouped_by"]))
     if "split_by_time" in provenance:
         drawn = _LATER.format(name=repr(provenance["split_by_time"]))
     return (

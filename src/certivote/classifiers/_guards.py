@@ -87,7 +87,7 @@ def twins(look: Examination, X: Any, rows_a: NDArray[Any], rows_b: NDArray[Any])
     found = []
     if _many(shared, len(rows_b)) and is_hardly_chance(X, rows):
         found.append(
-            f"{shared / len(rows_b):.0%} of the certification examples have a twin among the "
+            f"{shared} of the {len(rows_b)} certification examples have a twin among the "
             "examples that train the voters. If rows were copied (oversampling, several rows of "
             "one subject), the certificate is not valid."
         )

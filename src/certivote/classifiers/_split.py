@@ -36,7 +36,11 @@ class Rows:
 
     def __init__(self, m: int, groups: Any = None, time: Any = None) -> None:
         if groups is not None and time is not None:
-            raise ValueError("groups and time must not be given together: split by one of them.")
+            raise ValueError(
+                "groups and time must not be given together: give groups alone for a claim about "
+                "new groups; or keep one row of each group, such as its latest, and give time "
+                "alone."
+            )
         self.m = m
         self.said: dict[str, Any] = {}
         self.groups = self.time = None

@@ -158,7 +158,12 @@ def certify(
         **claims.arguments,
     )
     if time is not None and group is not None:
-        raise ValueError("--group and --time cannot be given together: split by one of them.")
+        raise ValueError(
+            "--group and --time cannot be given together: with --group the claim is about new "
+            "groups, with --time about later rows, which must not be of the same groups. Leave "
+            "--time out, and --drop its column if it tells nothing; or keep one row of each group, "
+            "such as its latest, in the file, and leave --group out."
+        )
     if time is not None and model is not None:
         raise ValueError("--time is for a vote that is trained here: with --model nothing is.")
     asked = options.asked(

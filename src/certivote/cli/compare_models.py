@@ -61,10 +61,10 @@ def compare_models(
     keep_na: options.KeepNa = False,
     drop_missing_target: options.DropMissingTarget = False,
     group: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             help="The column that says which rows belong together, such as a patient: one row of "
-            "each is drawn. The claims are about a random row of a new group."
+            "each is drawn. The claims are about a random row of a new group. Repeatable."
         ),
     ] = None,
     positive: Annotated[

@@ -271,7 +271,10 @@ def _check_classes(known: NDArray[Any], table: Table, hint: bool = True) -> None
     if not one_kind or not np.isin(labels, known).any():
         also = ""
         if hint and len(known) == len(labels) == 2:
-            also = f" Or does {known[1]} stand for one of them: --positive {labels[1]}?"
+            also = (
+                f" Or does {known[1]} stand for one of them: --positive {labels[0]}, or --positive "
+                f"{labels[1]}?"
+            )
         elif hint and len(known) >= len(labels):
             also = " If they stand for each other, write the target as the model answers it."
         raise ValueError(

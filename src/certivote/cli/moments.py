@@ -100,6 +100,8 @@ def plan(
     Where more than the error is to be claimed at once (--claim, --abstain), the error has half of
     delta: plan with that.
     """
+    from ..certificate.provenance import group_words
+
     if sum(source is not None for source in (pilot, risk, gibbs)) != 1:
         raise ValueError(
             "give either --pilot, or --gibbs with --disagreement or --joint-error, or --risk."
@@ -125,7 +127,7 @@ def plan(
         )
     else:
         result = _plan_moments(target, assumed, delta, constant, bound)
-    unit = f"groups ({said['grouped_by']!r})" if said else "examples"
+    unit = f"groups ({group_words(said['grouped_by'])})" if said else "examples"
     result |= said
     if plot is not None:
         _draw(result, plot, unit)

@@ -33,11 +33,19 @@ def spelled(argument: str) -> str:
     return f"--{argument.replace('_', '-')}"
 
 
-def asked(drop: list[str] | None, categorical: list[str] | None = None, **others: Any) -> "Asked":
+def asked(
+    drop: list[str] | None,
+    categorical: list[str] | None = None,
+    group: list[str] | None = None,
+    **others: Any,
+) -> "Asked":
     """Return what some options ask of a table, which names them so where it cannot be."""
     from ..tables.asked import Asked
 
-    return Asked(drop=drop or (), categorical=categorical or (), spelled=spelled, **others)
+    groups = list(dict.fromkeys(group or ()))
+    return Asked(
+        drop=drop or (), categorical=categorical or (), group=groups, spelled=spelled, **others
+    )
 
 
 def complete_bound(incomplete: str) -> list[str]:
@@ -97,11 +105,12 @@ DropMissingTarget = Annotated[
     typer.Option("--drop-missing-target", help="Leave rows without a label out, and say so."),
 ]
 Group = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         help="The column that says which rows belong together, such as a patient: whole groups "
         "train or certify, and one row of each that certifies is drawn. The claim is about a "
-        "random row of a new group."
+        "random row of a new group. Repeatable: rows belong together where all of them are the "
+        "same."
     ),
 ]
 Time = Annotated[

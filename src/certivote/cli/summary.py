@@ -19,7 +19,7 @@ _LINES = 20
 # So many of them are for what was found, whatever else there is.
 _LEAST = 3
 # So many classes are named with how many examples there are of each.
-_FEW_CLASSES = 4
+_FEW_CLASSES = 10
 _KINDS = {"number": "numbers", "category": "categories", "date": "dates", "text": "texts"}
 _FOUND = "Found, and throws doubt on the claim:"
 _ALL = "--explain, or the page"
@@ -108,12 +108,14 @@ def _reading(table: "Table") -> Iterable[str]:
 
 def _sample(certificate: "Certificate") -> Iterable[str]:
     """Say who was trained and certified on how many examples, by which bound."""
-    from ..certificate.provenance import MODEL, NEW_DATA, SPLIT
+    from ..certificate.provenance import MODEL, NEW_DATA, SPLIT, group_words
 
     m, provenance = certificate.n_samples, certificate.provenance
     rows = f"{m} others" if provenance.get("voters_from") == SPLIT else f"{m} rows"
+    if "split_by_time" in provenance:
+        rows = f"the {m} latest by {provenance['split_by_time']!r}"
     if "grouped_by" in provenance:
-        rows += f", one of each {provenance['grouped_by']!r},"
+        rows += f", one of each {group_words(provenance['grouped_by'])},"
     origin, n = provenance.get("voters_from"), certificate.n_voters
     by = certificate.bound_object.winner(certificate.evidence)
     name = certificate.bound if by is None else f"{certificate.bound} ({by.name})"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..certificate.provenance import column_names
+from ..certificate.provenance import column_names, group_columns
 
 __all__ = ["USUALLY_MISSING", "Asked"]
 
@@ -21,7 +21,8 @@ class Asked:
     target: str | None = None
     drop: Sequence[str] = ()
     categorical: Sequence[str] = ()
-    group: str | None = None
+    # Rows of which all of these are the same belong together.
+    group: Sequence[str] = ()
     time: str | None = None
     na_values: Sequence[str] | None = None
     keep_na: bool = False
@@ -49,7 +50,7 @@ class Asked:
             target=provenance.get("target"),
             drop=column_names("dropped", provenance.get("dropped", "[]")),
             categorical=column_names("categorical", provenance.get("categorical", "[]")),
-            group=provenance.get("grouped_by"),
+            group=group_columns(provenance["grouped_by"]) if "grouped_by" in provenance else (),
             time=provenance.get("split_by_time"),
             na_values=None if texts is None else column_names("na_values", texts),
             keep_na="keep_na" in provenance,
@@ -60,7 +61,7 @@ class Asked:
     @property
     def aside(self) -> list[str]:
         """The columns that say which rows belong together, and when they came."""
-        return [name for name in (self.group, self.time) if name is not None]
+        return [*self.group, *([] if self.time is None else [self.time])]
 
     @property
     def apart(self) -> list[str | None]:

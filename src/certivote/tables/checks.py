@@ -3,17 +3,19 @@
 Both are functions of the columns alone, so that whoever has the file finds the same.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .columns import Columns, rows_per_number
-from .names import names_a_person, names_a_time, names_an_identifier
+from .names import names_a_person, names_a_time, names_an_identifier, names_an_occasion
 
 __all__ = ["IDENTIFIERS", "ORDER", "TOPICS", "check_identifiers", "check_order", "times_in"]
 
+_OTHERWISE = "Whether rows belong together otherwise was not looked for."
 # Topics of a certificate's checks.
 IDENTIFIERS, ORDER = TOPICS = ("identifiers", "order in time")
 # An identifier has more values than a category of a few, and one that is known by its even numbers
@@ -23,10 +25,13 @@ _FEW, _MANY = 10, 60
 _SHARED, _EVEN = 0.1, 0.9
 # Rows in the order of so few times may be so by chance, or by their design.
 _FEW_TIMES = 5
+# Where so many rows would share a time if they were independent, a tenth of these may be slips; and
+# so many rows show it at a glance.
+_WOULD, _SLIPS, _GLANCE = 10.0, 0.1, 10_000
 
 
 def check_identifiers(
-    columns: Columns, names: Sequence[str], groups: Any = None
+    columns: Columns, names: Sequence[str], groups: Any = None, time: str | None = None
 ) -> tuple[list[str], str]:
     """Return what was found of identifiers that repeat, and a sentence for where nothing was.
 
@@ -37,39 +42,139 @@ def check_identifiers(
     - if its name ends in id or nr (`names_an_identifier`), so many rows are shared, and there are
       more values than rows of each: a ``region_id`` is a category by its number;
     - under any other name that is not of a time, if there are more than 60 values and more than
-      rows of each, and nine in ten values stand in the same number of rows, two or more.
+      rows of each, and nine in ten values stand in the same number of rows, two or more;
+    - under such a name, if there are two rows or more of each value, on average, and a column of
+      times of which hardly two rows of one value hold the same, as `_is_over` tells. Of several
+      that of the fewest values is named.
 
     Where rows belong to groups, one of which each value is in one is no matter: its rows are
-    together in any case.
+    together in any case. `time` is a column of times that is not among the others, if any.
     """
+    counts = {name: _rows_per_value(columns, name) for name in names}
+    together = [] if groups is None else [np.asarray(groups)]
     found, cleared = [], []
-    for name in names:
-        counts = _rows_per_value(columns, name)
-        if _repeats(name, counts) and not _inside(columns, name, groups):
-            called = repr(name) if name else "the first column"
-            found.append(
-                f"{_called(name)} looks like an identifier and repeats: {counts.sum()} rows of "
-                f"{len(counts)} values. If rows of one {called} belong together, the examples are "
-                f"not independent and the certificate is not valid: name it as the group (--group "
-                f"{name!r}), and of a model see that it was trained on others."
-            )
-        elif names_an_identifier(name) and len(counts) > _FEW:
-            shared = int(counts[counts > 1].sum())
+    for name, rows in counts.items():
+        codes = columns.codes(name) if _repeats(name, rows) else None
+        if codes is not None and (groups is None or not _inside(codes, together[0])):
+            both = _on_both_sides(codes, None if groups is None else together[0])
+            found.append(_finding(name, rows, "looks like an identifier and repeats", both))
+            together.append(codes)
+        elif names_an_identifier(name) and len(rows) > _FEW:
+            shared = int(rows[rows > 1].sum())
             few = f", of which {shared} share theirs with another" if shared else ""
-            cleared.append(f"{len(counts)} values of {name!r} in {counts.sum()} rows{few}")
+            cleared.append(f"{len(rows)} values of {name!r} in {rows.sum()} rows{few}")
+    times = [name for name in (*names, time) if name is not None and _is_of_times(columns, name)]
+    for name, of in _panel(columns, counts, times, together):
+        both = _on_both_sides(columns.codes(name), None if groups is None else together[0])
+        what = f"repeats, with another {of!r} each time"
+        found.append(_finding(name, counts[name], what, both))
     if cleared:
-        return found, f"No identifier that repeats often: {', '.join(cleared)}."
-    return found, "No column looks like an identifier that repeats."
+        return found, f"No identifier that repeats often: {', '.join(cleared)}. {_OTHERWISE}"
+    over = f", and none has each value of {_listed(times)} once" if times else ""
+    return found, (
+        "No column that repeats is called like an identifier, and none of many values has as many "
+        f"rows of each{over}. {_OTHERWISE}"
+    )
 
 
-def _inside(columns: Columns, name: str, groups: Any) -> bool:
-    """Tell whether all rows with the same value of a column are of one group."""
+def _finding(name: str, counts: NDArray[np.intp], what: str, both: str) -> str:
+    """Say what a column looks like, how many of its values are a matter, and what to do."""
+    called = repr(name) if name else "the first column"
+    return (
+        f"{_called(name)} {what}: {counts.sum()} rows of {len(counts)} values{both}. If rows of "
+        f"one {called} belong together, the examples are not independent and the certificate is "
+        f"not valid: name it as the group (--group {name!r}), and of a model see that it was "
+        "trained on others."
+    )
+
+
+def _on_both_sides(codes: NDArray[np.intp], groups: NDArray[np.intp] | None) -> str:
+    """Say how many values may train and certify: in several groups, or rows if not all are."""
+    own = codes[codes >= 0]
     if groups is None:
-        return False
-    codes = columns.values(name).codes
-    known = codes >= 0
-    pairs = np.unique(np.stack([codes[known], np.asarray(groups)[known]]), axis=1)
-    return bool(pairs.shape[1] == np.unique(codes[known]).size)
+        rows = np.bincount(own)
+        several = int(np.count_nonzero(rows > 1))
+        return f", of which {several} have several" if several < np.count_nonzero(rows) else ""
+    pairs = np.unique(np.stack([own, groups[codes >= 0]]), axis=1)
+    several = int(np.count_nonzero(np.bincount(pairs[0]) > 1))
+    return f", of which {several} are in several groups and may both train and certify"
+
+
+def _panel(
+    columns: Columns,
+    counts: Mapping[str, NDArray[np.intp]],
+    times: Sequence[str],
+    together: Sequence[NDArray[np.intp]],
+) -> list[tuple[str, str]]:
+    """Return the column whose values were looked at over time, with that of the times; or none.
+
+    What is known to belong `together` already, by its groups or its names, is left out, and so is
+    another column where each time is there once, such as a rank: unless it holds several of them.
+    """
+    known = {time: columns.codes(time) for time in times}
+    several = [name for name in counts if times and name not in times]
+    several = [name for name in several if _FEW < len(counts[name]) <= counts[name].sum() / 2]
+    for name in sorted(several, key=lambda name: (len(counts[name]), -counts[name].sum())):
+        units = columns.codes(name)
+        if any(_inside(units, of) for of in together):
+            continue
+        for time, moments in known.items():
+            if _is_over(units, moments) and all(
+                _inside(of, units) or not _is_over(of, moments) for of in together
+            ):
+                return [(name, time)]
+    return []
+
+
+def _is_over(units: NDArray[np.intp], moments: NDArray[np.intp]) -> bool:
+    """Tell whether hardly two rows of one unit have the same moment, though independent rows would.
+
+    Moments that are hardly shared at all, by rows of any unit, tell nothing.
+    """
+    known = (units >= 0) & (moments >= 0)
+    units, moments = units[known], moments[known]
+    would = 0.0
+    for some in (slice(_GLANCE), slice(None)):
+        repeated, would = _repeated(units[some], moments[some])
+        if repeated > _SLIPS * max(would, _WOULD):
+            return False
+    return would >= _WOULD and 2 <= _n_different(moments) <= len(moments) / 2
+
+
+def _repeated(units: NDArray[np.intp], moments: NDArray[np.intp]) -> tuple[int, float]:
+    """Return how many rows repeat a unit and a moment, and how many would if independent, at least.
+
+    Independent rows repeat least where all cells of units × moments are equally likely.
+    """
+    n, cells = len(units), max(1, _n_different(units) * _n_different(moments))
+    return n - _n_pairs(units, moments), n + cells * math.expm1(-n / cells)
+
+
+def _is_of_times(columns: Columns, name: str) -> bool:
+    """Tell whether a column holds times, or is called so: Q42010 is a quarter too."""
+    return names_an_occasion(name) or bool(times_in(columns, name))
+
+
+def _inside(codes: NDArray[np.intp], groups: NDArray[np.intp]) -> bool:
+    """Tell whether all rows with the same value of a column are of one group."""
+    known = (codes >= 0) & (groups >= 0)
+    codes, groups = codes[known], groups[known]
+    return all(
+        _n_pairs(codes[some], groups[some]) == _n_different(codes[some])
+        for some in (slice(_GLANCE), slice(None))
+    )
+
+
+def _n_pairs(codes: NDArray[np.intp], others: NDArray[np.intp]) -> int:
+    """Return how many different pairs there are of two values of a row."""
+    import pandas as pd
+
+    width = int(others.max(initial=0)) + 1
+    return len(pd.unique(codes.astype(np.int64) * width + others))
+
+
+def _n_different(codes: NDArray[np.intp]) -> int:
+    return int(np.count_nonzero(np.bincount(codes)))
 
 
 def _rows_per_value(columns: Columns, name: str) -> NDArray[np.intp]:

@@ -14,6 +14,8 @@ __all__ = ["Columns", "rows_per_number"]
 
 # A category of more values is worth a word; fewer rows may be numbered by chance.
 _MANY, _FEW_ROWS = 50, 20
+# So many columns with the same fault are named.
+_SHOWN = 8
 _TWO_WAYS = "dates that can be read in two ways"
 
 
@@ -33,6 +35,14 @@ class Columns:
         if name not in self._values:
             self._values[name] = Values(self.frame[name])
         return self._values[name]
+
+    def codes(self, name: str) -> NDArray[np.intp]:
+        """Return which value of a column each row holds, −1 where it is missing."""
+        import pandas as pd
+
+        if not self.is_of_numbers(name):
+            return np.asarray(self.values(name).codes)
+        return np.asarray(pd.factorize(self.frame[name])[0])
 
     def taken(self, names: Sequence[str], asked: Asked) -> Any:
         """Return columns as it is asked."""
@@ -66,12 +76,7 @@ class Columns:
             else:
                 columns[name] = self._category(name)
         if mixed:
-            what = f"column {mixed[0]!r} mixes" if len(mixed) == 1 else f"columns {mixed} mix"
-            raise ValueError(
-                f"{what} numbers and text in {self.path}, such as {self.values(mixed[0]).examples}:"
-                f" correct it, leave it out with {self.spelled('drop')}, or call all of it names "
-                f"with {self.spelled('categorical')} {mixed[0]!r}."
-            )
+            self._refuse_mixed(mixed)
         if broken:
             cells = ", ".join(map(repr, self.values(broken[0]).slips))
             raise ValueError(
@@ -80,6 +85,19 @@ class Columns:
                 f"keep all of it as text with {self.spelled('categorical')} {broken[0]!r}."
             )
         return pd.DataFrame(columns, index=self.frame.index, copy=False)
+
+    def _refuse_mixed(self, names: Sequence[str]) -> None:
+        """Refuse columns of numbers and text, each with an example and with what to do about it."""
+        shown, it = names[:_SHOWN], "it" if len(names) == 1 else "them"
+        cells = [f"{name!r} {self.values(name).examples}" for name in shown]
+        what = f"column {names[0]!r} mixes", f"such as {self.values(names[0]).examples}"
+        if len(names) > 1:
+            what = f"{len(names)} columns mix", f"such as in {', in '.join(cells)}"
+        kept = " ".join(f"{self.spelled('categorical')} {name!r}" for name in shown)
+        raise ValueError(
+            f"{what[0]} numbers and text in {self.path}, {what[1]}: correct {it}, leave {it} out "
+            f"with {self.spelled('drop')}, or call all of {it} names with {kept}."
+        )
 
     def _typed_as(self, names: Sequence[str], names_only: Sequence[str]) -> Any:
         """Return the columns as a model was trained on them, whatever they look like here."""

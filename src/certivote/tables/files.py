@@ -1,5 +1,6 @@
 """Tables in files: their columns first, then what is asked of them."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 from .archives import JSON_LINES, ZIP, Source, listed, unpacked
 from .asked import Asked
+from .blanks import without_blanks
 from .csv_files import read_csv, read_verbatim
 from .formats import named, read_excel, read_json_lines, read_parquet, without_texts
 from .layout import layout_of
@@ -75,8 +77,7 @@ def _open(path: Path) -> TableFile:
         return _typed(read_parquet(source))
     if head.startswith(ZIP):
         return _sheet(source)
-    _refuse_json_array(source, head)
-    if source.name.lower().endswith(JSON_LINES):
+    if _is_json_lines(source, head):
         return _typed(read_json_lines(source))
     if head.startswith(_OLD_EXCEL):
         raise ValueError(f"{path} is of an older Excel: save it as .xlsx or as CSV.")
@@ -85,6 +86,7 @@ def _open(path: Path) -> TableFile:
             f"{path} is neither CSV, Parquet, JSON Lines nor Excel, or not in UTF-8: convert it "
             "first."
         )
+    source = without_blanks(source)
     layout = layout_of(source)
     return TableFile(
         named(layout.names, source),
@@ -94,17 +96,32 @@ def _open(path: Path) -> TableFile:
     )
 
 
-def _refuse_json_array(source: Source, head: bytes) -> None:
-    """Refuse JSON that is one array; the name of a column may begin with a bracket too."""
-    begins = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if not begins.startswith(b"["):
-        return
-    if begins[1:].lstrip().startswith(b"{") or source.name.lower().endswith(".json"):
+def _is_json_lines(source: Source, head: bytes) -> bool:
+    """Tell whether a file is of JSON Lines, by its name or its first line, and refuse other JSON.
+
+    The name of a column may begin with a bracket too.
+    """
+    begins, name = head.removeprefix(b"\xef\xbb\xbf").lstrip(), source.name.lower()
+    array = begins.startswith(b"[") and (
+        begins[1:].lstrip().startswith(b"{") or name.endswith(".json")
+    )
+    if begins.startswith(b"{") and _is_object(begins.splitlines()[0]):
+        return True
+    if array or (name.endswith(".json") and begins.startswith(b"{")):
+        what = "array" if array else "object"
         raise ValueError(
-            f"{source} is one array of JSON, and what is read is JSON Lines, one object a line, in "
-            "a file that ends in .jsonl: convert it, for example by pandas.read_json(path)"
-            '.to_json("table.jsonl", orient="records", lines=True).'
+            f"{source} is one {what} of JSON, and what is read is JSON Lines, one object a line: "
+            "convert it, for example by pandas.read_json(path)"
+            '.to_json("table.jsonl", orient="records", lines=True, date_format="iso").'
         )
+    return name.endswith(JSON_LINES)
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _typed(frame: Any) -> TableFile:

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 
 from .archives import Source
 
-__all__ = ["Layout", "layout_of"]
+__all__ = ["Layout", "first_rows", "layout_of"]
 
 _SEPARATORS = (",", ";", "\t", "|")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+# More numbers than so many that rise are a scale, such as of wavelengths.
+_SCALE = 5
 _PADDED = re.compile(r"0\d+")
 # What is looked at to tell how a file is written, in bytes and in rows.
 _SAMPLE, _SAMPLE_ROWS, _LONGEST_HEADER = 1 << 16, 20, 1 << 23
@@ -31,19 +34,20 @@ def layout_of(source: Source) -> Layout:
     """Return the separator that cuts the first rows alike, and what goes with it."""
     with source.open() as file:
         head = file.read(_SAMPLE)
-        best, rows = _first_rows(head)
+        best, rows = first_rows(head)
         # A header may be longer than the sample.
         while len(rows) < 2 and (more := file.read(len(head))):
             if len(head) > _LONGEST_HEADER:
                 rows = []
                 break
             head += more
-            best, rows = _first_rows(head)
+            best, rows = first_rows(head)
     if not rows:
         if head.strip():
             raise ValueError(f"{source} is not a readable CSV file: its header has no end.")
         raise ValueError(f"{source} is empty.")
     _refuse_short_header(rows, source)
+    _refuse_data_as_header(rows, source)
     cells = [cell.strip() for row in rows[1:] for cell in row]
     commas = best != "," and any(re.fullmatch(r"-?\d+,\d+", cell) for cell in cells)
     names = [name.strip() for name in rows[0]]
@@ -66,6 +70,31 @@ def _refuse_short_header(rows: list[list[str]], source: Source) -> None:
     )
 
 
+def _refuse_data_as_header(rows: list[list[str]], source: Source) -> None:
+    """Refuse a first row that looks like the others: all numbers stand below numbers.
+
+    Names may be numbers too: those of whole ones that differ, or of a scale that rises or falls.
+    """
+    width = len(rows[0])
+    others = [row for row in rows[1:] if len(row) == width]
+    below = [j for j in range(width) if others and all(_is_number(row[j]) for row in others)]
+    names = [rows[0][j].strip() for j in below]
+    if not names or not all(map(_is_number, names)):
+        return
+    numbers = [float(name) for name in names]
+    rises = len(numbers) > _SCALE and numbers in (sorted(numbers), sorted(numbers, reverse=True))
+    whole = all(number == int(number) for number in numbers)
+    if len(set(names)) < len(names) or not (whole or rises):
+        raise ValueError(
+            f"the first row of {source} looks like data, such as {', '.join(names[:3])}, and not "
+            "like names of columns: write a row of names above it."
+        )
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text.strip()) is not None
+
+
 def _padded(head: bytes, separator: str, names: list[str]) -> dict[str, str]:
     """Return the columns of the first rows with numbers that begin with a zero, each with one."""
     found: dict[str, str] = {}
@@ -78,7 +107,7 @@ def _padded(head: bytes, separator: str, names: list[str]) -> dict[str, str]:
     return found
 
 
-def _first_rows(head: bytes) -> tuple[str, list[list[str]]]:
+def first_rows(head: bytes) -> tuple[str, list[list[str]]]:
     """Return the separator by which most of the first rows have as many cells, and these rows.
 
     ``csv.Sniffer`` takes apostrophes in a text for quotes, and then names what stands beside them.

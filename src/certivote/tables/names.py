@@ -4,8 +4,17 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 
-__all__ = ["names_a_person", "names_a_time", "names_an_identifier", "require", "require_all"]
+__all__ = [
+    "names_a_person",
+    "names_a_time",
+    "names_an_identifier",
+    "names_an_occasion",
+    "require",
+    "require_all",
+]
 
+# How alike a name is to one that may be meant: one slip in four letters.
+_NEAR = 0.75
 # The last word of a name that stands for an identifier; whom it is of; and for a time.
 _IDENTIFIERS = {"id", "ids", "identifier", "identifiant", "uid", "uuid", "guid", "nr", "subjid"}
 _WHOSE = {"account", "applicant", "client", "customer", "donor", "driver", "employee", "household"}
@@ -23,10 +32,15 @@ _WHOSE |= {
     "username",
     "vin",
 }
-_WHOSE |= {"email", "phone", "p", "pt", "r"}  # and so pid, ptid, rid
+_WHOSE |= {"email", "phone", "pt"}
+# What stands for a person only before id: pid, childid.
+_BEFORE_ID = {"child", "p", "pat", "r"}
 _NUMBERED = {"code", "hash", "key", "name", "nbr", "no", "num", "number", "ref"}
 _TIMES = {"date", "datetime", "day", "epoch", "month", "period", "quarter", "time", "timestamp"}
-_TIMES |= {"ts", "week", "year", "yr"}
+_TIMES |= {"hour", "hr", "minute", "mnth", "mon", "ts", "week", "year", "yr"}
+
+# What may be counted where it is not dated.
+_OCCASIONS = {"occasion", "round", "session", "visit", "wave"}
 
 
 def _words(name: str) -> list[str]:
@@ -52,8 +66,7 @@ def names_a_person(name: str) -> bool:
     if not words:
         return False
     last = words[-1].removesuffix("id") if len(words[-1]) > 2 else words[-1]
-    # A single letter stands for a person only before id.
-    return last in _WHOSE and (len(last) > 1 or last != words[-1])
+    return last in _WHOSE or (last in _BEFORE_ID and last != words[-1])
 
 
 def names_a_time(name: str) -> bool:
@@ -62,12 +75,18 @@ def names_a_time(name: str) -> bool:
     return bool(words) and words[-1] in _TIMES
 
 
+def names_an_occasion(name: str) -> bool:
+    """Tell whether a name ends in a word for a time, or for one of several occasions."""
+    words = _words(name)
+    return names_a_time(name) or (bool(words) and words[-1] in _OCCASIONS)
+
+
 def require(who: str, name: str, names: Sequence[str], path: str) -> None:
     """Refuse the name of a column that a table lacks, and say which is meant."""
     if name in names:
         return
     lower = {known.lower(): known for known in names}
-    near = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=_NEAR)
     hint = (
         f"did you mean {lower[near[0]]!r}?"
         if near

@@ -24,7 +24,7 @@ from .target import find_target, labelled, labels, spelled_alike
 
 __all__ = ["examine", "read_asked", "read_table", "reading_of", "sha256_of"]
 
-_NO_NAME = "the first column has no name, as an index of pandas: it is left out"
+_NO_NAME = "the first column has no name, as an index of pandas"
 _Path = str | os.PathLike[str]
 
 
@@ -34,7 +34,7 @@ def read_table(
     *,
     drop: str | Sequence[str] = (),
     categorical: str | Sequence[str] = (),
-    group: str | None = None,
+    group: str | Sequence[str] = (),
     time: str | None = None,
     na_values: str | Sequence[str] | None = None,
     keep_na: bool = False,
@@ -61,8 +61,9 @@ def read_table(
         Columns to leave out, such as an identifier.
     categorical : str or sequence of str, default=()
         Columns of numbers, or of numbers and text, that are names.
-    group : str, default=None
-        The column that says which rows belong together. It is no feature.
+    group : str or sequence of str, default=()
+        The column that says which rows belong together; of several, those do in which all are the
+        same. It is no feature.
     time : str, default=None
         The column that says when a row came. It is no feature.
     na_values : str or sequence of str, default=None
@@ -108,7 +109,7 @@ def read_table(
         target=target,
         drop=_several(drop),
         categorical=_several(categorical),
-        group=group,
+        group=list(dict.fromkeys(_several(group))),
         time=time,
         na_values=None if na_values is None else _several(na_values),
         keep_na=keep_na,
@@ -139,6 +140,7 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
     frame = file.read(asked, _as_text(asked))
     if len(frame) == 0:
         raise ValueError(f"{path} has a header but no rows.")
+    features = _features(asked, file.names, path)
     provenance = _provenance(files, asked)
     y, classes, findings = None, dict[str, int](), list[str]()
     if asked.target is not None:
@@ -148,23 +150,24 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
             findings.append(finding)
         y, classes, alike = labels(frame[asked.target], asked)
         findings += alike
-    features = _features(asked, file.names, path)
     columns = Columns(frame, path, asked.spelled)
     X = columns.taken(features, asked)
+    nameless = f"{_NO_NAME}: it is {'left out' if asked.has_target else 'kept as it is'}"
     columns.say_padded(file.padded)
     for name in frame.columns:
         if name == asked.target:
             columns.leave(name, "target", guess)
         elif name not in features:
-            columns.leave(name, "dropped", "" if name else _NO_NAME)
+            columns.leave(name, "dropped", "" if name else nameless)
     table = Table(table_name(files[0]), X, y, provenance, findings=findings)
     table.reading, table.remarks = reading_of(columns, classes), list(file.remarks)
-    if asked.group is not None:
+    if asked.group:
         table.groups = _groups(columns, asked.group)
-        names = set(map(str.strip, columns.values(asked.group).texts))
+    for name in asked.group:
+        names = set(map(str.strip, columns.values(name).texts))
         if several := spelled_alike(names):
             table.findings.append(
-                f"The group {asked.group!r} has names that differ by capitals or blanks only, and "
+                f"The group {name!r} has names that differ by capitals or blanks only, and "
                 f"are different groups here: {several}. If they are one, the certificate is not "
                 "valid: write each in one way."
             )
@@ -174,7 +177,7 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
     if asked.has_target:
         examine(table, columns, [name for name in frame.columns if name not in asked.apart])
     else:
-        table.others = file.verbatim([name for name in file.names if name not in features])
+        table.others = file.verbatim([name for name in frame.columns if name not in features])
     return table
 
 
@@ -195,9 +198,8 @@ def _check_files(paths: Sequence[Path]) -> None:
 
 def _check_names(asked: Asked, names: Sequence[str], path: str) -> None:
     """Refuse columns that are not there."""
-    one = {"group": asked.group, "time": asked.time}
     wanted = {"drop": asked.drop, "categorical": asked.categorical, "by": asked.by}
-    wanted |= {argument: [name] for argument, name in one.items() if name is not None}
+    wanted |= {"group": asked.group, "time": [] if asked.time is None else [asked.time]}
     for argument, columns in wanted.items():
         for name in columns:
             require(asked.spelled(argument), name, names, path)
@@ -208,9 +210,8 @@ def _as_text(asked: Asked) -> list[str]:
     names = [*asked.categorical, *(asked.names_only or ())]
     if asked.target is not None:
         names.append(asked.target)
-    if asked.group is not None and asked.group not in (asked.features or ()):
-        names.append(asked.group)  # 001 is one group in every file, whatever stands in the others
-    return names
+    # 001 is one group in every file, whatever stands in the others.
+    return [*names, *(name for name in asked.group if name not in (asked.features or ()))]
 
 
 def _features(asked: Asked, names: Sequence[str], path: str) -> list[str]:
@@ -221,8 +222,10 @@ def _features(asked: Asked, names: Sequence[str], path: str) -> list[str]:
         require_all(asked.features, [*left, *asked.aside], path, otherwise)
         return list(asked.features)
     if not left:
+        blanks = " Are its cells separated by blanks? Separate them by commas."
         raise ValueError(
             f"{path} has no column but the target {asked.target!r}: nothing to learn from."
+            + blanks * (len(str(asked.target).split()) > 1)
         )
     return left
 
@@ -254,12 +257,16 @@ def sha256_of(paths: Sequence[_Path]) -> str:
     return hashlib.sha256("".join(f"{digest}\n" for digest in digests).encode()).hexdigest()
 
 
-def _groups(columns: Columns, name: str) -> Any:
-    """Return which rows belong together, by a column of any kind that is missing nowhere."""
+def _groups(columns: Columns, names: Sequence[str]) -> Any:
+    """Return which rows belong together, by columns of any kind that are missing nowhere."""
     import pandas as pd
 
-    named = _named(columns, "group", name)
-    return pd.Series(pd.factorize(named)[0], index=columns.frame.index, name=name)
+    codes = np.zeros(len(columns.frame), dtype=np.int64)
+    for name in names:
+        of_column, values = pd.factorize(_named(columns, "group", name))
+        codes = pd.factorize(codes * len(values) + of_column)[0]
+    called = names[0] if len(names) == 1 else json.dumps(list(names))
+    return pd.Series(codes, index=columns.frame.index, name=called)
 
 
 def _named(columns: Columns, argument: str, name: str) -> NDArray[Any]:
@@ -302,7 +309,7 @@ def examine(table: Table, columns: Columns, names: list[str]) -> None:
     """Look in a whole table, before it is split, for what its certificate must not be silent of."""
     split_by = None if table.time is None else str(table.time.name)
     looked = {
-        IDENTIFIERS: check_identifiers(columns, names, table.groups),
+        IDENTIFIERS: check_identifiers(columns, names, table.groups, split_by),
         ORDER: check_order(columns, names, split_by),
     }
     for topic, (found, cleared) in looked.items():
