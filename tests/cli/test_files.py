@@ -277,7 +277,9 @@ def test_blanks_that_cut_rows_unlike(invoke, tmp_path):
     text = "\n".join(["a b y", *(f"{i} {'new york' if i % 2 else 'rome'} 1" for i in range(40))])
     (tmp_path / "t.data").write_text(text, encoding="utf-8")
     done = invoke("certify", "t.data", cwd=tmp_path, status=2)
-    assert "Are its cells separated by blanks? Separate them by commas." in done.stderr
+    hint = "Are its cells separated by blanks? Separate them by commas."
+    assert hint in done.stderr
+    assert hint in invoke("certify", "t.data", "--target", "y", cwd=tmp_path, status=2).stderr
 
 
 @pytest.mark.parametrize(

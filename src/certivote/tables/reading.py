@@ -136,7 +136,8 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
             target, guess = find_target(asked, file.names, path)
             asked = replace(asked, target=target)
     except ValueError as error:  # what is not there may be in another sheet
-        raise ValueError(" ".join([str(error), *(f"{text}." for text in file.remarks)])) from error
+        hints = [*(f"{text}." for text in file.remarks), *_blanks(file.names)]
+        raise ValueError(" ".join([str(error), *hints])) from error
     frame = file.read(asked, _as_text(asked))
     if len(frame) == 0:
         raise ValueError(f"{path} has a header but no rows.")
@@ -222,12 +223,16 @@ def _features(asked: Asked, names: Sequence[str], path: str) -> list[str]:
         require_all(asked.features, [*left, *asked.aside], path, otherwise)
         return list(asked.features)
     if not left:
-        blanks = " Are its cells separated by blanks? Separate them by commas."
-        raise ValueError(
-            f"{path} has no column but the target {asked.target!r}: nothing to learn from."
-            + blanks * (len(str(asked.target).split()) > 1)
-        )
+        what = f"{path} has no column but the target {asked.target!r}: nothing to learn from."
+        raise ValueError(" ".join([what, *_blanks(names)]))
     return left
+
+
+def _blanks(names: Sequence[str]) -> list[str]:
+    """Return a hint for a table of one column, whose name may be several."""
+    if len(names) == 1 and len(names[0].split()) > 1:
+        return ["Are its cells separated by blanks? Separate them by commas."]
+    return []
 
 
 def _provenance(paths: Sequence[Path], asked: Asked) -> dict[str, Any]:
