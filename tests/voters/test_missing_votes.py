@@ -357,6 +357,23 @@ def test_claims_on_answers_leave_nothing_out(marker):
             clone(vote).set_params(claims=[claim]).fit(table, y)
 
 
+@pytest.mark.parametrize("silent", [0.0, 0.05, 0.4])
+def test_where_nobody_speaks_there_is_no_answer(silent):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b"], 800)
+    table = np.where(rng.random((800, 7)) < 0.1, np.where(y == "a", "b", "a")[:, None], y[:, None])
+    table[rng.random(800) < silent] = MARKER
+    vote = MajorityVoteClassifier(PredictionTable(MARKER), bound="heldout", abstain=0.3)
+    vote.fit(table, y)
+    assert not np.any(vote.accepts(table) & (vote.predict(table) == MARKER))
+    _, error, coverage = vote.certificate_.claims
+    # Whatever is answered here, silence may come: all is not what can be claimed.
+    assert coverage.lower < 1.0 - silent
+    assert coverage.lower > 0.8 * (1.0 - silent)
+    assert "need not abstain" not in error.statement
+    vote.verify(table, y)
+
+
 def test_what_has_no_weight_has_no_say_though_it_speaks_alone():
     table = np.array([["a", MARKER, MARKER], [MARKER, "b", "b"], ["a", "b", MARKER]] * 20)
     y = np.array(["a", "b", "b"] * 20)

@@ -24,7 +24,8 @@ from .base import Claim, Family, Outcome, Vote, at_least, below, check_part, exa
 
 __all__ = ["PART_A", "PILOT", "SHARES", "UNLABELLED", "AbstainFamily", "answered"]
 
-# The levels of shares of a vote: whoever wins of two has at least half.
+# The levels of shares of a vote: whoever wins of two has at least half. The last is reached by all,
+# but where nobody has an opinion: that is no answer, and votes which may be so lack that level.
 SHARES = tuple(step / 100 for step in range(100, -1, -1))
 # How many levels scores of other kinds have, by the reference that the start is found on.
 _STEPS = 51
@@ -126,14 +127,25 @@ class AbstainFamily(Family):
         counts = [m, pilot, *accepted, *errors]
         if any(type(count) is not int or count < 0 for count in counts) or m < 1:
             raise ValueError(f"the evidence on abstaining must be counts, got {counts!r}.")
-        fine = len(accepted) == len(errors) == n_levels and accepted[-1] == m
+        fine = len(accepted) == len(errors) == n_levels and accepted[-1] <= m
+        fine = fine and (accepted[-1] == m or not self._reaches_all(-1))
         for one in (accepted, errors, [a - k for a, k in zip(accepted, errors, strict=False)]):
             fine = fine and sorted(one) == list(one) and one[0] >= 0
         if not fine or (pilot > 0) != (self.start_from == PILOT):
             raise ValueError(
-                "the evidence on abstaining must be counts at all levels, that grow up to all "
+                "the evidence on abstaining must be counts at all levels, that grow up to at most "
                 f"{m} examples, beside a pilot or none."
             )
+
+    def _reaches_all(self, number: int) -> bool:
+        """Tell whether no example that is answered at all can be below a level."""
+        assert self.levels is not None
+        return self.levels[number] == _ALL or (self._of_shares and self.levels[number] == 0.0)
+
+    @property
+    def _of_shares(self) -> bool:
+        """Whether the levels are of shares: those of other scores end below all."""
+        return self.levels is not None and set(self.levels) <= set(SHARES)
 
     # --- counting --------------------------------------------------------------------------------
 
@@ -156,6 +168,11 @@ class AbstainFamily(Family):
             reference, origin = scores[~tests], PILOT
         own = self if known else self._started(outcome, vote, reference, origin, int(tests.sum()))
         assert own.levels is not None
+        if outcome.silent is not None and own._reaches_all(-1):
+            raise ValueError(
+                "the levels of abstaining must be above 0 where voters may have no opinion: where "
+                "none has one, there is no answer."
+            )
         masks = [answered(scores[tests], level) for level in own.levels]
         evidence = {
             "n_samples": int(tests.sum()),
@@ -170,7 +187,7 @@ class AbstainFamily(Family):
     ) -> Self:
         """Return this family with its levels, and where to start, by scores of other rows."""
         assert outcome.scores is not None
-        levels: Sequence[float] = SHARES
+        levels: Sequence[float] = SHARES if outcome.silent is None else SHARES[:-1]
         if not outcome.scores.shares:
             quantiles = np.quantile(reference, np.linspace(1.0, 0.0, _STEPS)[:-1])
             levels = [*np.unique(quantiles)[::-1].tolist(), _ALL]
@@ -227,17 +244,17 @@ class AbstainFamily(Family):
             text += self._rows_needed(vote)
             nothing = Claim("error when it answers", text, 1.0, None, dict(self.evidence), part)
             return [nothing, Claim("coverage", "It answers nowhere.", None, 0.0, {}, 0.0)]
-        if self.evidence["answered"][last] == m:
+        if self._reaches_all(last):
             where = "It need not abstain: on all examples"
         else:
-            what = "winning share" if tuple(self.levels) == SHARES else "score"
+            what = "winning share" if self._of_shares else "score"
             where = f"Where it answers, at a {what} of at least {exactly(self.levels[last])},"
         text = f"{where} it errs with probability at most {self.target!r}."
         error = Claim("error when it answers", text, self.target, None, dict(self.evidence), part)
         # The level was chosen on the sample: the limit holds for all that might have been.
         delta = vote.tested_at((self.delta - part) / (len(self.levels) - self.start))
         number = self.evidence["answered"][last]
-        low = 1.0 if self.levels[last] in (0.0, _ALL) else 0.0
+        low = 1.0 if self._reaches_all(last) else 0.0
         low = low or below(1.0 - clopper_pearson(m - number, m, delta))
         text = f"The share of the examples to come that it answers is {at_least(low)}"
         counts = {"answered": number, "n_samples": m}

@@ -141,7 +141,10 @@ class Outcome:
         answers = np.where(self.silent, self.y, self.predicted)
         names, known, true, answered = name_classes(self.y, answers, self.classes)
         answered = np.where(self.silent, len(names), answered)
-        return NamedClasses([*names, _NO_ANSWER], np.append(known, False), true, answered)
+        nothing = _NO_ANSWER
+        while nothing in names:  # a class may be called so
+            nothing = f"({nothing})"
+        return NamedClasses([*names, nothing], np.append(known, False), true, answered)
 
     def refuse_silence(self, what: str) -> None:
         """Refuse a claim that is about answers only, where there is none on some examples."""

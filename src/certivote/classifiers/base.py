@@ -323,7 +323,9 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         weighed = self._weighed(ballots)
         predicted, shares = weighed.win(weights)
         scores = Scores(shares, True, *(sample.reference or ()))
-        silent = None if weighed.missing is None else weighed.winners(weights) < 0
+        # Where voters may have no opinion it is told of all examples, though each has an answer here.
+        may_be_silent = getattr(self.voters, "missing", None) is not None
+        silent = weighed.winners(weights) < 0 if may_be_silent else None
         return Outcome(y, predicted, self._baseline, sample.by, known, count, scores, silent)
 
     def _reference(
