@@ -1,5 +1,6 @@
 """The one checker of labels and votes: whatever comes in as a label goes through here."""
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
@@ -18,6 +19,7 @@ __all__ = [
     "NamedClasses",
     "as_votes",
     "check_aligned",
+    "check_all_aligned",
     "check_class",
     "check_comparable",
     "check_labels",
@@ -219,6 +221,12 @@ def check_aligned(**tables: Any) -> None:
                 f"{first} and {second} must have the same index, row by row. If their rows belong "
                 f"together as they stand, give {second}.to_numpy()."
             )
+
+
+def check_all_aligned(**tables: Any) -> None:
+    """Refuse pandas objects of which any two have rows with other names."""
+    for one, two in itertools.combinations(tables, 2):
+        check_aligned(**{one: tables[one], two: tables[two]})
 
 
 def check_same_table(**tables: Any) -> None:

@@ -244,6 +244,37 @@ def test_a_model_of_ones_own(digits, model):
         verify_model(model, X[600:], np.roll(y[600:], 1), certificate)
 
 
+class Ranked:
+    """It answers each row by itself, but is sure by the rows beside, or by chance."""
+
+    def __init__(self, by_chance):
+        self.by_chance = by_chance
+        self.classes_ = np.array([0, 1])
+        self.rng = np.random.default_rng(0)
+
+    def predict(self, X):
+        return (X[:, 0] > 0).astype(int)
+
+    def predict_proba(self, X):
+        ranks = np.argsort(np.argsort(np.abs(X[:, 0]))) / max(1, len(X) - 1)
+        sure = 0.5 + 0.5 * (self.rng.random(len(X)) if self.by_chance else ranks)
+        proba = np.stack([1 - sure, sure], axis=1)
+        return np.where(self.predict(X)[:, None] == 1, proba, proba[:, ::-1])
+
+
+@pytest.mark.parametrize("by_chance", [False, True])
+def test_scores_that_are_not_those_of_a_row_are_found(by_chance):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1000, 1))
+    y = ((X[:, 0] + 0.3 * rng.normal(size=1000)) > 0).astype(int)
+    model = Ranked(by_chance)
+    with pytest.warns(UserWarning, match="answered otherwise, or was less or more sure, on"):
+        certificate = SelectiveClassifier(model, target=0.05).certify(X, y)
+    assert any("depend on chance or on the examples beside" in one for one in certificate.findings)
+    # Where no claim is about how sure it is, its answers are all that counts.
+    assert certify_model(model, X, y).findings == ()
+
+
 def test_what_cannot_abstain(digits):
     class Bare:
         def predict(self, X):

@@ -335,6 +335,34 @@ def test_what_is_no_such_input_is_refused(arguments, words):
         certify_difference(**given)
 
 
+@pytest.mark.parametrize(("answer", "label"), [("Yes", "yes"), ("yes ", "yes"), ("NO", "no")])
+def test_labels_that_are_spelled_otherwise_are_no_errors(answer, label):
+    y = np.array(["yes", "no"] * 200)
+    old = np.where(y == label, answer, y)
+    with pytest.raises(ValueError, match=f"got {answer!r} where y has {label!r}"):
+        certify_difference(old, y, y)
+
+
+def test_answers_that_are_no_labels_here_are_a_finding():
+    y = np.array(["a", "b", "c"] * 100)
+    old = np.where(np.arange(300) < 60, "d", y)
+    with pytest.warns(UserWarning, match="hold labels that y does not, such as 'd', on 60"):
+        certificate = certify_difference(old, y, y)
+    assert any("by other names, the difference is not valid" in one for one in certificate.findings)
+    verify_difference(old, y, y, certificate)
+
+
+def test_groups_of_other_rows_are_refused():
+    y = pd.Series(["a", "b"] * 50)
+    groups = pd.Series(np.arange(100) // 2, index=np.arange(100)[::-1])
+    plain = y.to_numpy()
+    with pytest.raises(ValueError, match="y and groups must have the same index"):
+        certify_difference(plain, plain, y, groups=groups)
+    model = LogisticRegression().fit(np.arange(100)[:, None], plain)
+    with pytest.raises(ValueError, match="y and groups must have the same index"):
+        certify_model(model, np.arange(100)[:, None], y, groups=groups)
+
+
 def test_rows_of_other_names_are_refused():
     old = pd.Series(OLD, index=np.arange(60)[::-1])
     with pytest.raises(ValueError, match="pred_old and y must have the same index"):

@@ -1,5 +1,6 @@
 """From votes, or what was counted of them, to a certificate."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -207,6 +208,10 @@ def issue(
     vote = Vote(chosen, evidence, q, p, risk_bound)
     if outcome is not None:
         families = [family.count(outcome, vote) for family in families]
+        doubts = [text for family in families for text in family.doubts(outcome)]
+        for text in doubts:
+            warnings.warn(text, stacklevel=3)
+        findings = [*findings, *doubts]
     certificate = Certificate(
         risk_bound=risk_bound,
         bound=chosen.name,

@@ -247,6 +247,10 @@ class Family(ABC):
         """Tell whether this evidence is that which was counted again."""
         return close(self.evidence, found.evidence)
 
+    def doubts(self, outcome: Outcome) -> list[str]:
+        """Return what throws doubt on its claims, from this sample."""
+        return []
+
     def merged(self, other: Self) -> Self:
         """Return both requests in one; they have the same name."""
         if replace(self, delta=other.delta) != other:  # type: ignore[type-var]
@@ -267,8 +271,9 @@ class Family(ABC):
         if self.needs_fixed and not vote.fixed:
             raise ValueError(
                 f"{self.name!r} can be claimed only of a vote that was fixed before the sample: "
-                "these weights were learned from it. Certify with bound='heldout', or claim "
-                "'recall' or 'error by …', which bounds for learned weights can carry."
+                "these weights were learned from it. Certify with bound='heldout' (--bound "
+                "heldout), or claim 'recall' or 'error by …', which bounds for learned weights can "
+                "carry."
             )
 
     def to_dict(self) -> dict[str, Any]:

@@ -88,10 +88,24 @@ class DifferenceFamily(Family):
             raise ValueError(
                 f"{name} must be labels as y has them, got none of these, but {old.tolist()[0]!r}."
             )
+        _refuse_other_spellings(name, answers, {*y.tolist(), *outcome.predicted.tolist()})
         new_errs, old_errs = outcome.wrong, Outcome(y, old).wrong
         counts = [new_errs & ~old_errs, old_errs & ~new_errs]
         evidence = [*(int(np.count_nonzero(rows)) for rows in counts), len(y)]
         return replace(self, evidence=dict(zip(_COUNTS, evidence, strict=True)))
+
+    def doubts(self, outcome: Outcome) -> list[str]:
+        """Say if the old classifier answers what is no label here: it counts as an error."""
+        old = outcome.column(self.old)
+        unknown = ~np.isin(old, outcome.y)
+        if not unknown.any():
+            return []
+        return [
+            f"The predictions of {self.old!r} hold labels that y does not, such as "
+            f"{old[unknown].tolist()[0]!r}, on {np.count_nonzero(unknown)} examples. Each counts "
+            "as an error of it: if they are labels of y by other names, the difference is not "
+            "valid."
+        ]
 
     def check(self, n_samples: int, class_counts: Mapping[str, int], vote: Vote) -> None:
         """Refuse counts of other examples."""
@@ -117,6 +131,18 @@ class DifferenceFamily(Family):
                 f"{format_down(-limit)}."
             )
         return [Claim(self.name, text, limit, evidence=dict(self.evidence), delta=self.delta)]
+
+
+def _refuse_other_spellings(name: str, answers: set[Any], labels: set[Any]) -> None:
+    """Refuse answers that are labels but for case and blanks: they would count as errors."""
+    known = {str(label).strip().casefold(): label for label in labels}
+    for answer in sorted(answers - labels, key=str):
+        label = known.get(str(answer).strip().casefold())
+        if label is not None:
+            raise ValueError(
+                f"{name} must be labels as y has them, got {answer!r} where y has {label!r}: each "
+                "would count as an error of that classifier. Write both alike."
+            )
 
 
 def _limit(only_new: int, only_old: int, m: int, delta: float) -> float:

@@ -250,7 +250,10 @@ class ClassFamily(_Partition):
             mix = ", ".join(
                 f"{quoted(name)} {exactly(share)}" for name, share in frequencies.items()
             )
-            text = f"Where the classes come as {mix}, it errs with probability {at_most(limit)}"
+            text = (
+                f"Where the classes come as {mix}, and the examples of each class as here, it errs "
+                f"with probability {at_most(limit)}"
+            )
             own.append(Claim(f"error where classes come as {mix}", text, limit, delta=self.delta))
         return own
 

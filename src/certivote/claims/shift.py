@@ -20,10 +20,11 @@ __all__ = ["ShiftFamily", "shifted"]
 _HALVINGS = 60
 # More than the error of a divergence.
 _ROUNDING = 1e-14
+# The new distribution P' and that of the sample, P: the first two are not the same both ways.
 _WORDS = {
-    "kl": "Kullback–Leibler divergence",
+    "kl": "Kullback–Leibler divergence KL(P'‖P)",
     "tv": "total variation",
-    "chi2": "χ² divergence",
+    "chi2": "χ²(P'‖P)",
 }
 
 
@@ -138,7 +139,8 @@ class ShiftFamily(Family):
         """Return the claim under this shift."""
         limit = shifted(vote.risk_bound, self.distance, self.radius)
         text = (
-            f"Where the examples come from another distribution, of {_WORDS[self.distance]} at "
-            f"most {exactly(self.radius)} from this one, it errs with probability {at_most(limit)}"
+            f"Where the examples come from another distribution P', of {_WORDS[self.distance]} at "
+            f"most {exactly(self.radius)} from that of the sample, P, it errs with probability "
+            f"{at_most(limit)}"
         )
         return [Claim(f"error under a {self.name}", text, limit)]

@@ -39,6 +39,7 @@ from ..claims.base import Outcome, Scores, check_by
 from ..labels import (
     UNKNOWN,
     check_aligned,
+    check_all_aligned,
     check_class,
     check_labels,
     check_targets,
@@ -209,8 +210,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         unlabelled: Any,
     ) -> "CertifiedVote":
         objects = hasattr(y, "__array__") and np.asarray(y).dtype.kind == "O"
-        check_aligned(X=X, groups=groups)
-        check_aligned(X=X, time=time)
+        check_all_aligned(X=X, y=y, groups=groups, time=time)
         columns = check_by(by, y, X=X)
         X, y = self._check_data(X, y, reset=True)
         frozen = is_frozen(self.voters)
@@ -323,9 +323,9 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         weighed = self._weighed(ballots)
         predicted, shares = weighed.win(weights)
         scores = Scores(shares, True, *(sample.reference or ()))
-        # Where voters may have no opinion it is told of all examples, though each has an answer here.
-        may_be_silent = getattr(self.voters, "missing", None) is not None
-        silent = weighed.winners(weights) < 0 if may_be_silent else None
+        # Where voters may have no opinion it is told, though all examples have an answer here.
+        table = self.voters if isinstance(self.voters, PredictionTable) else PredictionTable()
+        silent = None if table.missing is None else weighed.winners(weights) < 0
         return Outcome(y, predicted, self._baseline, sample.by, known, count, scores, silent)
 
     def _reference(
@@ -478,8 +478,10 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             Whether the claim on its answers is about each example: all of them, where the vote was
             certified without abstaining.
         """
-        shares = self.winning_shares(X)
-        return (self.certificate_ if certificate is None else certificate).answered(shares)
+        claimed = self.certificate_ if certificate is None else certificate
+        if not np.array_equal(claimed.weights, self.weights_):
+            raise ValueError("certificate must be one of this vote: its weights are others.")
+        return claimed.answered(self.winning_shares(X))
 
     def winning_shares(self, X: Any) -> NDArray[np.float64]:
         """Return the share of the vote that each predicted label has.
@@ -584,6 +586,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             The claim, with all that is needed to check it.
         """
         check_is_fitted(self)
+        check_all_aligned(X=X, y=y, groups=groups)
         columns = check_by(by, y, X=X)
         X, y, columns, said = drawn(*self._check_data(X, y, reset=False), columns, groups, seed)
         look = self._examine_new(X, y)
@@ -688,6 +691,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         # Made again, as it may have been changed since it was checked.
         claimed = replace(self.certificate_ if certificate is None else certificate)
+        check_all_aligned(X=X, y=y, groups=groups, time=time)
         columns = check_by(by, y, X=X)
         X, y = self._check_data(X, y, reset=False)
         weights = check_distribution("weights", self.weights_, self.weights_.size)

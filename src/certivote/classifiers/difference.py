@@ -16,7 +16,7 @@ from ..certificate.provenance import MODEL
 from ..claims import DifferenceFamily, shared
 from ..claims.base import Outcome
 from ..claims.sheet import OVERALL
-from ..labels import check_aligned, check_comparable, check_labels, check_targets
+from ..labels import check_aligned, check_all_aligned, check_comparable, check_labels, check_targets
 from ._split import drawn, drawn_again
 
 __all__ = ["certify_difference", "shares_of_difference", "verify_difference"]
@@ -104,6 +104,7 @@ def certify_difference(
         [family], total, shares_of_difference(family) if shares is None else shares
     )
     bound = bound.copied(delta=own)
+    check_all_aligned(pred_new=pred_new, y=y, groups=groups)
     labels = check_targets("y", y)
     by = {old: _check_predictions("pred_old", pred_old, y, labels)}
     predicted = _check_predictions("pred_new", pred_new, y, labels)
@@ -162,6 +163,7 @@ def verify_difference(
             "the certificate is not one of a difference: it was made otherwise than by "
             "certify_difference."
         )
+    check_all_aligned(pred_new=pred_new, y=y, groups=groups)
     labels = check_targets("y", y)
     by = {found[0]: _check_predictions("pred_old", pred_old, y, labels)}
     predicted = _check_predictions("pred_new", pred_new, y, labels)

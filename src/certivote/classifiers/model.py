@@ -23,7 +23,14 @@ from ..certificate.provenance import MODEL
 from ..claims import Family, shared
 from ..claims.abstaining import UNLABELLED
 from ..claims.base import Outcome, Scores, check_by
-from ..labels import check_aligned, check_class, check_comparable, check_labels, check_targets
+from ..labels import (
+    check_aligned,
+    check_all_aligned,
+    check_class,
+    check_comparable,
+    check_labels,
+    check_targets,
+)
 from ..voters import fit_voters, inner_estimator, predictions
 from . import _guards
 from ._fingerprints import row_fingerprints
@@ -35,6 +42,8 @@ __all__ = ["certify_model", "two_answers", "verify_model"]
 
 # So many examples of an answer are asked for once more, and of no more answers than these.
 _ASKED_AGAIN, _ANSWERS = 50, 20
+# Scores may differ by so much, relatively or not, with the size of the batch.
+_SAME_SCORE = 1e-5
 # What a classifier of two classes may answer that does not say which classes it knows.
 _PAIRS = ((0, 1), (-1, 1))
 
@@ -135,16 +144,17 @@ def certify_model(
     total = float(bound.delta)
     own, families = shared(claims, total, shares, abstain)
     bound = bound.copied(delta=own)
+    check_all_aligned(X=X, y=y, groups=groups)
     X, y, columns, draw = drawn(*_certified(X, y, by), groups, seed)
     said |= draw
     predicted, labels = _counted(model, X, y, positive)
-    look = _examine(model, X, labels, predicted)
+    scores = _scores(model, X, predicted, families, unlabelled)
+    look = _examine(model, X, labels, predicted, scores)
     for text in look.findings:
         warnings.warn(text, stacklevel=2)
     known = None if baseline is None else (check_class("baseline", baseline, y), GIVEN)
     outcome = _outcome(model, y, predicted, labels, columns).with_baseline(known)
-    if any(family.needs_scores for family in families):
-        outcome = replace(outcome, scores=_scores(model, X, predicted, unlabelled))
+    outcome = replace(outcome, scores=scores)
     return issue(
         bound,
         bound.count(predicted[:, None], labels, None),
@@ -212,6 +222,7 @@ def verify_model(
             "the certificate is not one of a classifier as it is: it was made otherwise than by "
             "certify_model, of another kind of model."
         )
+    check_all_aligned(X=X, y=y, groups=groups)
     X, y, columns, _ = drawn_again(*_certified(X, y, by), groups, claimed.provenance)
     try:
         predicted, labels = _counted(model, X, y, positive)
@@ -219,15 +230,14 @@ def verify_model(
         if positive is None:
             raise
         raise CertificateError(f"positive is claimed to be {positive!r}. {error}") from error
-    look = _examine(model, X, labels, predicted)
+    scores = _scores(model, X, predicted, claimed.families)
+    look = _examine(model, X, labels, predicted, scores)
     if claimed.provenance.get("classifier") != _name(model):
         raise CertificateError(
             f"classifier is claimed to be {claimed.provenance.get('classifier')!r}, but is "
             f"{_name(model)!r}."
         )
-    outcome = _outcome(model, y, predicted, labels, columns)
-    if any(family.needs_scores for family in claimed.families):
-        outcome = replace(outcome, scores=_scores(model, X, predicted))
+    outcome = replace(_outcome(model, y, predicted, labels, columns), scores=scores)
     claimed.verify(predicted, labels, recount=False)
     claimed.verify_outcome(outcome)
     claimed.verify_checks(look.checks, look.findings, _guards.TOPICS)
@@ -297,8 +307,19 @@ def _outcome(
     return Outcome(y, answered, by=by)
 
 
-def _scores(model: Any, X: Any, predicted: NDArray[Any], unlabelled: Any = None) -> Scores | None:
-    """Return how sure a classifier is of its answers, and to other examples, if there are such."""
+def _scores(
+    model: Any,
+    X: Any,
+    predicted: NDArray[Any],
+    families: Sequence[Family],
+    unlabelled: Any = None,
+) -> Scores | None:
+    """Return how sure a classifier is of its answers, where a claim asks for that.
+
+    And to other examples, if there are such.
+    """
+    if not any(family.needs_scores for family in families):
+        return None
     values = scores_of(model, X, predicted)
     if values is None or unlabelled is None:
         return None if values is None else Scores(values, shares=False)
@@ -359,7 +380,7 @@ def two_answers(known: NDArray[Any]) -> list[Any]:
 
 
 def _examine(
-    model: Any, X: Any, labels: NDArray[Any], predicted: NDArray[Any]
+    model: Any, X: Any, labels: NDArray[Any], predicted: NDArray[Any], scores: Scores | None
 ) -> _guards.Examination:
     """Look for what throws doubt on these examples, or on the classifier."""
     look = _guards.Examination()
@@ -374,7 +395,7 @@ def _examine(
         ballots = members.votes(X, np.unique(labels))
         losses = ballots.codes != ballots.truth(labels)[:, None]
         look.findings += _guards.training_rows(model, losses)
-    look.look(_guards.MODEL, *_asked_again(model, X, predicted))
+    look.look(_guards.MODEL, *_asked_again(model, X, predicted, scores))
     return look
 
 
@@ -393,21 +414,32 @@ def _as_rows(X: Any) -> Any:
     return table if table.size else None
 
 
-def _asked_again(model: Any, X: Any, predicted: NDArray[Any]) -> tuple[list[str], str]:
-    """Say if a classifier answers otherwise on examples that it is asked for by themselves."""
+def _asked_again(
+    model: Any, X: Any, predicted: NDArray[Any], scores: Scores | None
+) -> tuple[list[str], str]:
+    """Say if a classifier answers otherwise on examples that it is asked for by themselves.
+
+    Where it may abstain, how sure it is must be the same too.
+    """
     # Of each answer some: asked one by one, and each kind in a batch of its own.
     answers = [np.flatnonzero(predicted == label) for label in np.unique(predicted)[:_ANSWERS]]
     few = np.unique([rows[i] for rows in answers for i in (0, rows.size // 2, rows.size - 1)])
     batches = [*few[:, None], *(rows[:_ASKED_AGAIN] for rows in answers)]
     other = set()
     for rows in batches:
-        again = predictions(model, _safe_indexing(X, rows))
-        other.update(rows[again != predicted[rows]].tolist())
+        few_rows = _safe_indexing(X, rows)
+        again = predictions(model, few_rows)
+        differs = np.asarray(again != predicted[rows])
+        if scores is not None:
+            sure = np.asarray(scores_of(model, few_rows, again))
+            differs |= ~np.isclose(sure, scores.values[rows], rtol=_SAME_SCORE, atol=_SAME_SCORE)
+        other.update(rows[differs].tolist())
     asked = np.unique(np.concatenate(batches)).size
+    unsure = "" if scores is None else ", or was less or more sure,"
     found = (
         f"Asked again for {asked} of these examples, one by one or those with one answer alone, "
-        f"the classifier answered otherwise on {len(other)}. Its answers depend on chance or on "
-        "the examples beside, and the claim is not about what it will answer."
+        f"the classifier answered otherwise{unsure} on {len(other)}. Its answers depend on chance "
+        "or on the examples beside, and the claim is not about what it will answer."
     )
     cleared = (
         f"Asked again for {asked} of the examples, {len(few)} of them one by one and the others "

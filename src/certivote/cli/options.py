@@ -139,7 +139,8 @@ Claim = Annotated[
         metavar="CLAIM",
         help="What else is claimed, at once with the error: recall (of each class), precision (of "
         "each answer), balanced (the mean error of the classes), f1 (of the class --positive, or "
-        "the mean of all), or 'error by COLUMN'. Repeatable; they share delta.",
+        "the mean of all), or 'error by COLUMN'. Repeatable; they share delta. For weights that "
+        "are learned on the same rows only recall, balanced and 'error by' can be claimed.",
     ),
 ]
 Abstain = Annotated[
@@ -160,23 +161,25 @@ Frequencies = Annotated[
     typer.Option(
         "--class-frequencies",
         metavar="CLASS=SHARE,…",
-        help="Claim the error too for classes that come so often, such as no=0.9,yes=0.1.",
+        help="Claim the error too for classes that come so often, such as no=0.9,yes=0.1, if the "
+        "examples of each class stay as they are.",
     ),
 ]
 Shift = Annotated[
     list[str] | None,
     typer.Option(
         metavar="DISTANCE=SIZE",
-        help="Claim the error too for examples of another distribution, so far from this one: "
-        "kl=0.05, tv=0.1 or chi2=0.1.",
+        help="Claim the error too for examples of another distribution P', so far from that of the "
+        "sample, P: kl=0.05 (KL(P'‖P)), tv=0.1 or chi2=0.1 (χ²(P'‖P)).",
     ),
 ]
 Share = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=SHARE",
-        help="The share of delta of each claim, by its name, and of the error. If not given, the "
-        "error has half, and the others the rest in equal parts.",
+        help="The share of delta of each claim, by its name (error, recall, with which balanced "
+        "and --class-frequencies go, precision, f1, cost, abstain, 'error by COLUMN'). If not "
+        "given, the error has half, and the others the rest in equal parts.",
     ),
 ]
 _gibbs = typer.Option(help="The Gibbs risk r: how often a drawn voter errs.")

@@ -86,6 +86,10 @@ def _predictions(path: Path, data: list[str], drop: list[str], shares: bool, qui
     if not quiet:
         say_of_file(table)
     added = _predict(model, path, table, shares, certificate)
+    if certificate is not None and any(one.needs_scores for one in certificate.families):
+        answered = sum(label is not None for label in added["prediction"])
+        if not quiet:
+            note(f"It is sure enough to answer on {answered} of {len(table.X)} rows.")
     taken = [name for name in table.others.columns if name in added]
     if taken and not quiet:
         note(f"{', '.join(map(repr, taken))} of the table: called {taken[0] + _OF_TABLE!r} here.")
