@@ -314,6 +314,20 @@ def test_how_many_rows_it_would_take():
     assert needed <= rows <= 1.5 * needed
 
 
+def test_fewer_rows_than_there_are_would_not_show_it():
+    """Where the surest answers are as often wrong as all others, the first test fails for long."""
+    rng = np.random.default_rng(0)
+    wrong, shares = rng.random(2000) < 0.14, rng.uniform(0.5, 1.0, 2000)
+    wrong[np.argsort(-shares)[:30]] = True
+    error, _ = counted(shares, wrong, 0.3, reference=rng.uniform(0.5, 1.0, 2000)).claims(VOTE)
+    assert error.statement.startswith(
+        "Nowhere is it shown to err with probability at most 0.3. The"
+    )
+    assert "About" not in error.statement
+    first = int(error.statement.split("first test was of the ")[1].split()[0])
+    assert f"{first} examples that it is surest of, " in error.statement
+
+
 def test_scores_are_answered_from_the_level_on():
     scores = np.array([0.1, 0.5, 0.7])
     np.testing.assert_array_equal(answered(scores, 0.5), [False, True, True])

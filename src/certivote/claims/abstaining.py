@@ -268,9 +268,16 @@ class AbstainFamily(Family):
             if number and k < self.target * number:
                 factors += [_factor(k, number, self.target, delta)]
         if not factors or min(factors) > _FAR:
-            return " No number of rows would show it: it errs more often at every level."
+            return " No number of examples would show it: it errs more often at every level."
         rows = math.ceil(min(factors) * m)
-        return f" About {rows} rows would show it at some level, if they err as these do."
+        if rows <= m:
+            assert self.start is not None
+            number, k = (self.evidence[name][self.start] for name in ("answered", "errors"))
+            return (
+                f" The first test was of the {number} examples that it is surest of, {k} of them "
+                "wrong: more examples would be tested from a lower level on."
+            )
+        return f" About {rows} examples would show it at some level, if they err as these do."
 
 
 def _factor(errors: int, number: int, target: float, delta: float) -> float:
