@@ -559,6 +559,22 @@ def binomial_limit(k, m, delta):
     return high
 
 
+def sequential_limit(k, m, delta):
+    """The rate at which the mixture over smaller rates is 1/δ: the largest that it does not refute.
+
+    ∫₀¹ uᵏ ((1−pu)/(1−p))ᵐ⁻ᵏ du, where ∫₀ᵖ tᵏ(1−t)ᵐ⁻ᵏ dt is that times pᵏ⁺¹(1−p)ᵐ⁻ᵏ, and has the
+    probability of more than k errors in m + 1 trials at rate p as its share of the whole.
+    """
+    whole = 1 / ((m + 1) * MP.binomial(m, k))
+    low, high = mpf(k) / m, mpf(1)
+    for _ in range(_BISECTIONS if k < m else 0):
+        middle = (low + high) / 2
+        share = 1 - binomial_tail(k, m + 1, middle)
+        mixture = whole * share / (middle ** (k + 1) * (1 - middle) ** (m - k))
+        low, high = (low, middle) if mixture >= 1 / delta else (middle, high)
+    return high
+
+
 def dirichlet_from_losses(bound, losses, weights, prior, evidence):
     """The bound at the concentration and cell of the evidence."""
     concentration, z, share = (mpf(x) for x in bound.cells[evidence["cell"]])
