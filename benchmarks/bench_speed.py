@@ -31,6 +31,7 @@ def run() -> list[Row]:
         name = task.name
         rows += [
             Row(f"{name}, gibbs", ratio(gibbs, tandem), 0.1),
+            Row(f"{name}, cantelli", ratio(lambda: learn("cantelli"), tandem), 1.0),
             Row(
                 f"{name}, tandem by alternating",
                 ratio(lambda: learn("tandem", "alternating"), tandem),

@@ -399,6 +399,18 @@ def kl_split(s):
     return s.upper(s.r, 1, parts=2), kl_lower(s.d, psi_d)
 
 
+def seeger(s):
+    """The C-bound, or twice the largest r, which the published one does not look at."""
+    value, largest_r = c_bound(*kl_split(s)), kl_split(s)[0]
+    return value if s.constant == "maurer" else min(value, 2 * largest_r)
+
+
+def cantelli(s):
+    """The best over μ, or twice the largest r, which the published one does not look at."""
+    value, largest_r = smallest_over_mu(*largest_e_and_both_r(s)), largest_e_and_both_r(s)[2]
+    return value if s.constant == "maurer" else min(value, 2 * largest_r)
+
+
 def largest_e_and_both_r(s):
     """The largest e, and between which r is."""
     psi_r = s.psi(1, parts=2)
@@ -514,6 +526,11 @@ def c_of(r, e):
     spread = np.where(r < 0.5, 1 - 4 * (r - e), 1.0)
     # [()] makes a number of an array without dimensions.
     return np.where(r < 0.5, 1 - (1 - 2 * r) ** 2 / spread, 1.0)[()]
+
+
+def c_or_twice_r(r, e):
+    """The smaller of the C-bound and 2r."""
+    return np.minimum(c_of(r, e), 2 * r)
 
 
 def sharp_of(r, e):
@@ -638,6 +655,8 @@ class Reference:
     value: Callable | None = None
     # The value at known r and e, numbers or arrays, for votes that can exist.
     oracle: Callable | None = None
+    # The same with the published constant, where it is more.
+    published_oracle: Callable | None = None
     # Which true (e, d) the statements of the bound allow, as a predicate, from what was `observed`.
     region: Callable | None = None
     # The value of (bound, losses, weights, prior, evidence), in 50 digits.
@@ -682,13 +701,15 @@ REFERENCES = {
     ),
     "seeger": Reference(
         smallest="one-sided",
-        value=lambda s: c_bound(*kl_split(s)),
-        oracle=c_of,
+        value=seeger,
+        oracle=c_or_twice_r,
+        published_oracle=c_of,
         region=in_split(kl_split),
         minimum=Minimum(0.6031, _PAPER),
         uses_unlabelled=True,
         flat=True,
         limits_disagreement=True,
+        covers_more=True,  # where 2r is the smaller one, the worst r needs another d
     ),
     "lacasse": Reference(
         value=lambda s: supremum(s.e, s.d, s.psi(2, outcomes=3)),
@@ -743,8 +764,9 @@ REFERENCES = {
     ),
     "cantelli": Reference(
         smallest="one-sided",
-        value=lambda s: smallest_over_mu(*largest_e_and_both_r(s)),
-        oracle=c_of,
+        value=cantelli,
+        oracle=c_or_twice_r,
+        published_oracle=c_of,
         region=in_cantelli,
         minimum=Minimum(0.5068, _FOUND),
         flat=True,

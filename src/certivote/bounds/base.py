@@ -287,6 +287,11 @@ class Bound(Parametrised, ABC):
         """Return weights that need no descent, which a minimisation compares with its own."""
         return self.fixed_weights(p)
 
+    @property
+    def has_single_starts(self) -> bool:
+        """Whether a descent should start from single voters too."""
+        return True
+
     def minimizer(self, statistics: Statistics, p: _Array) -> _Array | None:
         """Return the weights with the smallest value, where something quicker than descent does."""
         return None

@@ -104,7 +104,8 @@ class LBFGS(Solver):
             for power in range(self.n_tempered):
                 yield 4.0 ** (power + 0.5) * (1.0 - excess)
         order = np.argsort(np.where(problem.prior > 0, errors, np.inf), kind="stable")
-        for voter in order[: min(self.n_single, np.count_nonzero(problem.prior))]:
+        singles = min(self.n_single, np.count_nonzero(problem.prior))
+        for voter in order[: singles if problem.bound.has_single_starts else 0]:
             single = 0.05 * problem.prior
             single[voter] += 0.95
             yield problem.logits(single)
