@@ -52,9 +52,11 @@ class FirstOrderBound(MomentBound):
     def evaluate_moments(self, moments: Moments, kl: float) -> Evaluation:
         """Return the value, not yet rounded, and its partial derivatives."""
         alone = self.evaluate_alone(moments, kl)
+        if not self._has_both:
+            return alone
         r, m = moments.gibbs_risk, moments.gibbs_size
         # At 1, R⁺ is at least ½, or the statements contradict each other: then none is used.
-        if not self._has_both or 2.0 * r >= alone.value or alone.value >= 1.0:
+        if 2.0 * r >= alone.value or alone.value >= 1.0:
             return alone
         largest = estimate(self.largest_gibbs_risk(r, kl, m), 1, m, "gibbs_risk")
         if 2.0 * largest.value >= alone.value:
