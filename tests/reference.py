@@ -399,6 +399,18 @@ def kl_split(s):
     return s.upper(s.r, 1, parts=2), kl_lower(s.d, psi_d)
 
 
+def seeger(s):
+    """The C-bound, or twice the largest r, which the published one does not look at."""
+    value, largest_r = c_bound(*kl_split(s)), kl_split(s)[0]
+    return value if s.constant == "maurer" else min(value, 2 * largest_r)
+
+
+def cantelli(s):
+    """The best over μ, or twice the largest r, which the published one does not look at."""
+    value, largest_r = smallest_over_mu(*largest_e_and_both_r(s)), largest_e_and_both_r(s)[2]
+    return value if s.constant == "maurer" else min(value, 2 * largest_r)
+
+
 def largest_e_and_both_r(s):
     """The largest e, and between which r is."""
     psi_r = s.psi(1, parts=2)
@@ -516,6 +528,11 @@ def c_of(r, e):
     return np.where(r < 0.5, 1 - (1 - 2 * r) ** 2 / spread, 1.0)[()]
 
 
+def c_or_twice_r(r, e):
+    """The smaller of the C-bound and 2r."""
+    return np.minimum(c_of(r, e), 2 * r)
+
+
 def sharp_of(r, e):
     """The smaller of the C-bound and 3r − 2e."""
     return np.minimum(c_of(r, e), 3 * r - 2 * e)
@@ -556,6 +573,22 @@ def binomial_limit(k, m, delta):
     for _ in range(_BISECTIONS if k < m else 0):
         middle = (low + high) / 2
         low, high = (low, middle) if binomial_tail(k, m, middle) <= delta else (middle, high)
+    return high
+
+
+def sequential_limit(k, m, delta):
+    """The rate at which the mixture over smaller rates is 1/δ: the largest that it does not refute.
+
+    ∫₀¹ uᵏ ((1−pu)/(1−p))ᵐ⁻ᵏ du, where ∫₀ᵖ tᵏ(1−t)ᵐ⁻ᵏ dt is that times pᵏ⁺¹(1−p)ᵐ⁻ᵏ, and has the
+    probability of more than k errors in m + 1 trials at rate p as its share of the whole.
+    """
+    whole = 1 / ((m + 1) * MP.binomial(m, k))
+    low, high = mpf(k) / m, mpf(1)
+    for _ in range(_BISECTIONS if k < m else 0):
+        middle = (low + high) / 2
+        share = 1 - binomial_tail(k, m + 1, middle)
+        mixture = whole * share / (middle ** (k + 1) * (1 - middle) ** (m - k))
+        low, high = (low, middle) if mixture >= 1 / delta else (middle, high)
     return high
 
 
@@ -622,6 +655,8 @@ class Reference:
     value: Callable | None = None
     # The value at known r and e, numbers or arrays, for votes that can exist.
     oracle: Callable | None = None
+    # The same with the published constant, where it is more.
+    published_oracle: Callable | None = None
     # Which true (e, d) the statements of the bound allow, as a predicate, from what was `observed`.
     region: Callable | None = None
     # The value of (bound, losses, weights, prior, evidence), in 50 digits.
@@ -666,13 +701,15 @@ REFERENCES = {
     ),
     "seeger": Reference(
         smallest="one-sided",
-        value=lambda s: c_bound(*kl_split(s)),
-        oracle=c_of,
+        value=seeger,
+        oracle=c_or_twice_r,
+        published_oracle=c_of,
         region=in_split(kl_split),
         minimum=Minimum(0.6031, _PAPER),
         uses_unlabelled=True,
         flat=True,
         limits_disagreement=True,
+        covers_more=True,  # where 2r is the smaller one, the worst r needs another d
     ),
     "lacasse": Reference(
         value=lambda s: supremum(s.e, s.d, s.psi(2, outcomes=3)),
@@ -727,8 +764,9 @@ REFERENCES = {
     ),
     "cantelli": Reference(
         smallest="one-sided",
-        value=lambda s: smallest_over_mu(*largest_e_and_both_r(s)),
-        oracle=c_of,
+        value=cantelli,
+        oracle=c_or_twice_r,
+        published_oracle=c_of,
         region=in_cantelli,
         minimum=Minimum(0.5068, _FOUND),
         flat=True,

@@ -29,8 +29,6 @@ from certivote.voters import fit_voters
 from certivote.voting import count_vote_errors
 
 PAGE = Path(__file__).resolve().parents[1] / "choosing.md"
-# The constant of all bounds that have one: the published 2√m.
-CONSTANT = "maurer"
 # The task on which stumps are many and weak.
 STUMPS_TASK = "mnist:4vs9"
 CLASSES = np.array([-1, 1])
@@ -69,8 +67,6 @@ class Votes:
     def row(self, bound: str, column: str | None = None) -> Row:
         """Learn and certify a vote by a bound, and test it."""
         chosen = get_bound(bound, delta=DELTA)
-        if "constant" in chosen.get_params():
-            chosen.set_params(constant=CONSTANT)
         statistics = chosen.count(self.part_b, self.y, self.prior)
         start = time.perf_counter()
         with warnings.catch_warnings():

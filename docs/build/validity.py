@@ -63,7 +63,7 @@ sample and the truth: single voters and mixtures that look better than they are.
   sample. A failure is any false certificate of the three; δ is that of all looks together. The risk
   is that of `predict`.
 
-All bounds have the smaller of their two constants: what holds with it holds with the larger one.
+All bounds have the smallest of their constants, the default: what holds with it holds with others.
 Numbers of samples are what fits into half an hour: `dirichlet`, and `best`, which contains it, are
 slow.
 

@@ -287,6 +287,15 @@ class Bound(Parametrised, ABC):
         """Return weights that need no descent, which a minimisation compares with its own."""
         return self.fixed_weights(p)
 
+    @property
+    def has_single_starts(self) -> bool:
+        """Whether a descent should start from single voters too."""
+        return True
+
+    def minimizer(self, statistics: Statistics, p: _Array) -> _Array | None:
+        """Return the weights with the smallest value, where something quicker than descent does."""
+        return None
+
     def least(self, statistics: Statistics, p: _Array) -> float:
         """Return a number that the value is not below at any weights: what is not worth a try."""
         return 0.0

@@ -53,9 +53,15 @@ def combine(value: float, *terms: tuple[float, Evaluation]) -> Evaluation:
 
     Each term comes with the derivative of the value in it.
     """
-    # A derivative may be infinite, but not where nothing depends on it.
-    terms = tuple(term for term in terms if term[0] != 0.0)
-    return Evaluation(value, *(sum(slope * term[i] for slope, term in terms) for i in (1, 2, 3, 4)))
+    r = e = d = divergence = 0.0
+    for slope, term in terms:
+        # A derivative may be infinite, but not where nothing depends on it.
+        if slope != 0.0:
+            r += slope * term.gibbs_risk
+            e += slope * term.joint_error
+            d += slope * term.disagreement
+            divergence += slope * term.kl
+    return Evaluation(value, r, e, d, divergence)
 
 
 def estimate(inverse: Inverse, copies: int, m: int, *moments: Moment) -> Evaluation:

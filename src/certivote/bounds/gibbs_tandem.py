@@ -3,11 +3,15 @@
 import math
 from typing import ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..divergences import Inverse
-from ..statistics import Moments
+from ..statistics import Moments, Statistics
 from .evaluation import Evaluation, combine, estimate
 from .moment import MomentBound
 from .oracle import first_order_bound, second_order_bound
+from .tempering import least_limited, tempered
 
 __all__ = ["GibbsBound", "OneMomentBound", "TandemBound"]
 
@@ -50,6 +54,12 @@ class OneMomentBound(MomentBound):
             **{self.moment: slope},
         )
 
+    def best_relaxed(
+        self, statistics: Statistics, p: NDArray[np.float64], trade_off: float
+    ) -> NDArray[np.float64] | None:
+        """Return the weights that make `relaxed` smallest, where they are known."""
+        return None
+
     def best_trade_off(self, moments: Moments, kl: float) -> float:
         """Return the λ that makes `relaxed` smallest, ``2/(√(2a/ψ + 1) + 1)``."""
         a, m = self.moment_and_size(moments)
@@ -86,6 +96,26 @@ class GibbsBound(OneMomentBound):
     moment = "gibbs_risk"
     scale = 2.0
     copies = 1
+
+    def minimizer(
+        self, statistics: Statistics, p: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return the weights with the smallest value, which grows with r_S and KL only."""
+        m = statistics.moments_at(p).gibbs_size
+        return least_limited(
+            statistics.error_rates,
+            p,
+            m,
+            limit=lambda gibbs_risk, kl: self.upper(gibbs_risk, 1, kl, m).value,
+            radius=lambda truth: self.radius_at(truth, 1, 0.0, m)[0],
+        )
+
+    def best_relaxed(
+        self, statistics: Statistics, p: NDArray[np.float64], trade_off: float
+    ) -> NDArray[np.float64] | None:
+        """Return ``q ∝ p·exp(−λ·m·errors)``."""
+        m = statistics.moments_at(p).gibbs_size
+        return tempered(p, trade_off * m * statistics.error_rates)
 
     @staticmethod
     def oracle(gibbs_risk: float, joint_error: float) -> float:

@@ -72,15 +72,21 @@ class Alternating(Solver):
             return evaluation.value, through_softmax(q, gradient)
 
         logits, previous = np.zeros(prior.size), np.inf
+        moments, kl = statistics.moments_at(prior), 0.0
         for _ in range(self.max_iter):
-            q = problem.weights(logits)
-            trade_off = bound.best_trade_off(statistics.moments_at(q), weights_kl(q, prior))
-            run = scipy_minimize(
-                relaxed, logits, jac=True, method="L-BFGS-B", options={"gtol": 1e-9, "ftol": 1e-15}
-            )
-            logits = run.x
-            problem.record(bound.objective(statistics, problem.weights(logits), prior)[0])
-            if previous - run.fun < self.tol:
-                return problem.weights(logits), True, f"a turn lowered it by less than {self.tol}"
-            previous = run.fun
-        return problem.weights(logits), False, f"{self.max_iter} turns done"
+            trade_off = bound.best_trade_off(moments, kl)
+            known = bound.best_relaxed(statistics, prior, trade_off)
+            if known is None:
+                # Closer than the turns themselves come is of no use.
+                options = {"gtol": 1e-9, "ftol": self.tol / 100.0}
+                logits = scipy_minimize(
+                    relaxed, logits, jac=True, method="L-BFGS-B", options=options
+                ).x
+            q = problem.weights(logits) if known is None else known
+            moments, kl = statistics.moments_at(q), weights_kl(q, prior)
+            problem.record(bound.evaluate_moments(moments, kl).value)
+            reached = bound.relaxed(moments, kl, trade_off).value
+            if previous - reached < self.tol:
+                return q, True, f"a turn lowered it by less than {self.tol}"
+            previous = reached
+        return q, False, f"{self.max_iter} turns done"

@@ -20,6 +20,8 @@ _FEW = 100
 # Where the members of a bound compete, a start this many times as high as what another one has
 # reached is not followed, if what was reached from the prior is this good.
 _HOPELESS, _GOOD = 1.3, 0.2
+# Why it stopped where there was nothing to descend.
+_GLOBAL = "the smallest value of all weights, by a search in one dimension"
 
 
 class LBFGS(Solver):
@@ -28,7 +30,8 @@ class LBFGS(Solver):
     Weights are ``q ∝ p·exp(logits)``. The bounds are not convex: a single good voter, the prior and
     mixtures in between may each be a local minimum. The starts are, in this order: the prior; the
     prior tempered by the voters' errors, ``p·exp(−β·errors)``, for several β; the best single
-    voters; and random weights.
+    voters; and random weights. A bound that finds its global minimum itself (``gibbs``) is asked
+    for it, whatever the settings.
 
     Parameters
     ----------
@@ -101,7 +104,8 @@ class LBFGS(Solver):
             for power in range(self.n_tempered):
                 yield 4.0 ** (power + 0.5) * (1.0 - excess)
         order = np.argsort(np.where(problem.prior > 0, errors, np.inf), kind="stable")
-        for voter in order[: min(self.n_single, np.count_nonzero(problem.prior))]:
+        singles = min(self.n_single, np.count_nonzero(problem.prior))
+        for voter in order[: singles if problem.bound.has_single_starts else 0]:
             single = 0.05 * problem.prior
             single[voter] += 0.95
             yield problem.logits(single)
@@ -141,11 +145,22 @@ class LBFGS(Solver):
     def _solve(
         self, problem: Problem, random_state: int | np.random.RandomState | None
     ) -> tuple[NDArray[np.float64], bool, str]:
+        known = self._known(problem)
+        if known is not None:
+            return known
         runs = [
             self._descend(problem, start, 100.0 * self.tol)
             for start in self._starts(problem, random_state)
         ]
         return self._finish(problem, min(runs, key=lambda run: run.fun), self.tol)
+
+    def _known(self, problem: Problem) -> tuple[NDArray[np.float64], bool, str] | None:
+        """Return what needs no descent, if the bound has that."""
+        weights = problem.bound.minimizer(problem.statistics, problem.prior)
+        if weights is None:
+            return None
+        problem.record(problem.bound.objective(problem.statistics, weights, problem.prior)[0])
+        return weights, True, _GLOBAL
 
     def _finish(
         self, problem: Problem, run: "OptimizeResult", tol: float
@@ -166,6 +181,15 @@ class LBFGS(Solver):
         # One of several members is to win. Where a concentration is learned with the weights, the
         # derivatives share out the whole, and are the smaller the more voters there are.
         tol = self.tol * min(1.0, _FEW / problems[0].prior.size)
+        found, lowest, descended = [], math.inf, []
+        for problem in problems:
+            known = self._known(problem)
+            if known is None:
+                descended.append(problem)
+            else:
+                found.append(known)
+                lowest = min(lowest, problem.history[-1])
+        problems = descended
         starts = [list(self._starts(problem, random_state)) for problem in problems]
         runs: list[tuple[Problem, OptimizeResult]] = []
         for priors in (True, False):
@@ -182,6 +206,7 @@ class LBFGS(Solver):
                 run = self._descend(problems[number], start, 100.0 * tol)
                 runs.append((problems[number], run))
                 reached = min(reached, math.exp(run.fun))
+            reached = min(reached, lowest)
         if not runs:
-            return []
-        return [self._finish(*min(runs, key=lambda pair: pair[1].fun), tol)]
+            return found
+        return [*found, self._finish(*min(runs, key=lambda pair: pair[1].fun), tol)]
