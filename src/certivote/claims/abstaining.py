@@ -128,7 +128,7 @@ class AbstainFamily(Family):
         if any(type(count) is not int or count < 0 for count in counts) or m < 1:
             raise ValueError(f"the evidence on abstaining must be counts, got {counts!r}.")
         fine = len(accepted) == len(errors) == n_levels and accepted[-1] <= m
-        fine = fine and (accepted[-1] == m or not self._reaches_all(-1))
+        fine = fine and (accepted[-1] == m or not self.reaches_all(-1))
         for one in (accepted, errors, [a - k for a, k in zip(accepted, errors, strict=False)]):
             fine = fine and sorted(one) == list(one) and one[0] >= 0
         if not fine or (pilot > 0) != (self.start_from == PILOT):
@@ -137,7 +137,7 @@ class AbstainFamily(Family):
                 f"{m} examples, beside a pilot or none."
             )
 
-    def _reaches_all(self, number: int) -> bool:
+    def reaches_all(self, number: int) -> bool:
         """Tell whether no example that is answered at all can be below a level."""
         assert self.levels is not None
         return self.levels[number] == _ALL or (self._of_shares and self.levels[number] == 0.0)
@@ -168,7 +168,7 @@ class AbstainFamily(Family):
             reference, origin = scores[~tests], PILOT
         own = self if known else self._started(outcome, vote, reference, origin, int(tests.sum()))
         assert own.levels is not None
-        if outcome.silent is not None and own._reaches_all(-1):
+        if outcome.silent is not None and own.reaches_all(-1):
             raise ValueError(
                 "the levels of abstaining must be above 0 where voters may have no opinion: where "
                 "none has one, there is no answer."
@@ -244,7 +244,7 @@ class AbstainFamily(Family):
             text += self._rows_needed(vote)
             nothing = Claim("error when it answers", text, 1.0, None, dict(self.evidence), part)
             return [nothing, Claim("coverage", "It answers nowhere.", None, 0.0, {}, 0.0)]
-        if self._reaches_all(last):
+        if self.reaches_all(last):
             where = "It need not abstain: on all examples"
         else:
             what = "winning share" if self._of_shares else "score"
@@ -254,7 +254,7 @@ class AbstainFamily(Family):
         # The level was chosen on the sample: the limit holds for all that might have been.
         delta = vote.tested_at((self.delta - part) / (len(self.levels) - self.start))
         number = self.evidence["answered"][last]
-        low = 1.0 if self._reaches_all(last) else 0.0
+        low = 1.0 if self.reaches_all(last) else 0.0
         low = low or below(1.0 - clopper_pearson(m - number, m, delta))
         text = f"The share of the examples to come that it answers is {at_least(low)}"
         counts = {"answered": number, "n_samples": m}
