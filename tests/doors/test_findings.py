@@ -322,3 +322,36 @@ def test_honest_merges_have_no_findings(tmp_path):
         statistics.save(tmp_path / "statistics.npz")
         assert VoteStatistics.load(tmp_path / "statistics.npz").findings == ()
         assert certify(statistics).findings == ()
+
+
+def people(seed, rows_each):
+    """Rows of people, with an effect of each on the label that features of theirs give away."""
+    rng = np.random.default_rng(seed)
+    n = 3500 // rows_each
+    features, effect = rng.normal(size=(n, 4)), rng.random(n) < 0.5
+    X = np.repeat(features, rows_each, axis=0) + 0.01 * rng.normal(size=(n * rows_each, 4))
+    return X, np.repeat(effect, rows_each).astype(int)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_beside_each_other_that_belong_together_are_found(seed):
+    X, y = people(seed, rows_each=7)
+    with pytest.warns(UserWarning, match="rows beside each other seem to belong together"):
+        vote = MajorityVoteClassifier(random_state=seed, n_voters=20).fit(X, y)
+    assert any("stand between training rows" in text for text in vote.certificate_.findings)
+    vote.verify(X, y)
+    # Rows in another order show nothing, and groups that are said are no finding.
+    order = np.random.default_rng(seed).permutation(len(y))
+    MajorityVoteClassifier(random_state=seed, n_voters=20).fit(X[order], y[order])
+    MajorityVoteClassifier(random_state=seed, n_voters=20).fit(X, y, groups=np.arange(len(y)) // 7)
+
+
+@pytest.mark.parametrize("in_order_of", ["label", "feature"])
+def test_rows_that_are_sorted_but_independent_are_not_found(in_order_of):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(800, 3))
+        y = (X[:, 0] + rng.normal(size=800) > 0).astype(int)
+        order = np.argsort(y if in_order_of == "label" else X[:, 0], kind="stable")
+        vote = MajorityVoteClassifier(random_state=seed, n_voters=10).fit(X[order], y[order])
+        assert vote.certificate_.findings == ()

@@ -17,6 +17,7 @@ from ._fingerprints import is_hardly_chance
 
 __all__ = [
     "DUPLICATES",
+    "ENOUGH",
     "MODEL",
     "TOO_MANY_TWINS",
     "TOPICS",
@@ -26,6 +27,7 @@ __all__ = [
     "difference",
     "may_differ",
     "remembers_bags",
+    "rows_beside",
     "seen_by_votes",
     "training_rows",
     "twins",
@@ -43,6 +45,8 @@ _FEW_REPEATS, _SMALL_SHARE = 5, 0.01
 # By how many standard errors in-bag error must be below out-of-bag error: on new rows there is no
 # difference but by chance.
 _STANDARD_ERRORS = 5.0
+# By so many they must err less beside training rows; of so many rows, and of no more than these.
+_BESIDE, _FEW_ROWS, ENOUGH = 3.5, 50, 20_000
 
 
 @dataclass
@@ -100,6 +104,31 @@ def twins(look: Examination, X: Any, rows_a: NDArray[Any], rows_b: NDArray[Any])
     look.look(TRAINING_ROWS, found, f"{cleared}{equal} there.")
     if not found:
         look.checks[DUPLICATES] = _repeats(rows)
+
+
+def rows_beside(
+    part_a: NDArray[np.intp], part_b: NDArray[np.intp], losses: NDArray[np.bool_]
+) -> list[str]:
+    """Say if voters err less on rows whose neighbours in the table trained them.
+
+    Which rows train was drawn at random: if rows are independent, those beside one tell nothing.
+    """
+    inside = np.zeros(max(part_a.max(initial=0), part_b.max(initial=0)) + 3)
+    inside[part_a + 1] = 1.0
+    beside, erring = inside[part_b] + inside[part_b + 2], losses.mean(axis=1)
+    spread = float(beside.std() * erring.std())
+    if len(part_b) < _FEW_ROWS or spread == 0.0 or not {0.0, 2.0} <= set(beside.tolist()):
+        return []
+    correlation = float(np.mean((beside - beside.mean()) * (erring - erring.mean()))) / spread
+    if correlation * np.sqrt(len(part_b)) > -_BESIDE:
+        return []
+    alone, between = (float(erring[beside == count].mean()) for count in (0.0, 2.0))
+    return [
+        f"Voters err less on rows that stand between training rows in the table ({between:.1%}) "
+        f"than on rows that stand beside none ({alone:.1%}): rows beside each other seem to belong "
+        "together. Then the examples are not independent, and the certificate is not valid: say "
+        "which rows belong together by groups (--group)."
+    ]
 
 
 def copies(look: Examination, X: Any, rows: NDArray[np.uint64]) -> None:

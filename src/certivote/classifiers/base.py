@@ -287,6 +287,12 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         else:
             look.findings += _guards.unseen_classes(y[part_a], y[part_b])
             _guards.twins(look, X, rows[part_a], rows[part_b])
+            if "split_by_time" not in self._provenance:
+                losses = (
+                    ballots.codes[: _guards.ENOUGH]
+                    != ballots.truth(y[part_b])[: _guards.ENOUGH, None]
+                )
+                look.findings += _guards.rows_beside(part_a, part_b[: _guards.ENOUGH], losses)
         return look
 
     def _issue(
