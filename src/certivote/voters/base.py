@@ -17,6 +17,7 @@ from ..labels import check_labels, codes_of
 from ..statistics import IncompleteStatisticsError, VoteStatistics
 from ..statistics.counting import prefer_bits
 from ..voting import Ballots, code_type
+from .forest import plain_tree
 
 __all__ = ["Column", "Group", "Together", "Voters", "guarded", "predictions"]
 
@@ -255,6 +256,8 @@ class Voters(Sequence[Any]):
         """Return the counts of pairs where the voters are asked together; None if they are not."""
         m, n = len(truth), len(self)
         if len(self.groups) != 1 or prefer_bits(m, n) or np.ndim(X) != 2:
+            return None
+        if any(plain_tree(voter) is None for voter in self):
             return None
         (group,), total = self.groups, np.zeros((n, n), dtype=np.int64)
         # All parts have about the same size, so that none is too small to be worth its while.
