@@ -191,6 +191,10 @@ class _Counting:
 
                 findings = (_UNSEEN,)
                 distributed.warn(_UNSEEN)
+            if self._fixed_votes is None:
+                counted: VoteStatistics = self._voters.count_errors(table, labels, self._labels)
+                counted.findings = findings
+                return counted
             ballots = self._voters.votes(table, self._labels)
             table, labels, missing = ballots.codes, ballots.truth(labels), ballots.missing
         elif self._function is not None:

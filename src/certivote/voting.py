@@ -21,7 +21,15 @@ from ._utils.batches import gen_batches
 from ._utils.validation import check_distribution, check_distributions
 from .labels import SILENT, UNKNOWN, check_comparable, coded, codes_of, merge_labels
 
-__all__ = ["TIE", "Ballots", "FixedVotes", "answers", "count_vote_errors", "is_row"]
+__all__ = [
+    "TIE",
+    "Ballots",
+    "FixedVotes",
+    "answers",
+    "code_type",
+    "count_vote_errors",
+    "is_row",
+]
 
 # Vote shares this close to each other are a tie.
 TIE = 1e-12
@@ -29,6 +37,11 @@ TIE = 1e-12
 _CELLS = 2**20
 # More labels than so many, and than voters, are numbered anew for so many votes at a time.
 _FEW_LABELS, _FEW_VOTES = 64, 2**12
+
+
+def code_type(labels: NDArray[Any]) -> np.dtype[Any]:
+    """Return the smallest type of numbers for codes of so many labels, and for none."""
+    return np.min_scalar_type(-max(len(labels), 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +71,7 @@ class Ballots:
         """
         strange = [labels for _, labels in columns if labels.size]
         labels = merge_labels(classes, *strange) if strange else classes
-        narrow = np.min_scalar_type(-max(len(labels), 1))
+        narrow = code_type(labels)
         codes = np.stack([column for column, _ in columns], axis=1, dtype=narrow, casting="unsafe")
         if strange:
             unknown, silent = codes == UNKNOWN, codes == SILENT

@@ -129,17 +129,18 @@ class _CompiledWorker(_Worker):
     """One loop over all pairs, in the cache from start to end (needs numba)."""
 
     def __init__(self, n_voters: int) -> None:
-        from .popcount import BLOCK_ROWS, add_pairs
+        from .popcount import BLOCK_ROWS, add_pairs, pack
 
         padded = n_voters + -n_voters % 4
         self.n_rows = BLOCK_ROWS
         self.counts = np.zeros((padded, padded), dtype=np.uint64)
-        self._kernel = add_pairs
+        self._pack, self._add_pairs = pack, add_pairs
         self._bits = np.zeros((padded, BLOCK_ROWS // 8), dtype=np.uint8)
 
     def add_block(self, losses: NDArray[np.uint8]) -> None:
         """Count a block."""
-        self._kernel(losses, self._bits, self.counts)
+        self._pack(losses, self._bits)
+        self._add_pairs(self._bits.view(np.uint64), self.counts)
 
 
 @cache

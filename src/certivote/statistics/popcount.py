@@ -19,13 +19,10 @@ def _popcount(context, word):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def add_pairs(
-    losses: NDArray[np.uint8], bits: NDArray[np.uint8], counts: NDArray[np.uint64]
-) -> None:
-    """Add LᵀL of a block to the upper triangle of `counts`, two rows by four columns at a time.
+def pack(losses: NDArray[np.uint8], bits: NDArray[np.uint8]) -> None:
+    """Write the losses of a block as bits: one row per voter, BLOCK_ROWS/8 bytes each.
 
-    `bits` is memory for the block: one row per voter, a multiple of four of them, BLOCK_ROWS/8
-    bytes each. Rows of `losses` beyond a multiple of eight count as zeros.
+    Rows of `losses` beyond a multiple of eight count as zeros.
     """
     n_rows, n_voters = losses.shape
     byte = np.empty(n_voters, np.uint8)
@@ -50,7 +47,15 @@ def add_pairs(
                     byte[j] |= losses[row, j] << (row - i)
         for j in range(n_voters):
             bits[j, group] = byte[j]
-    words = bits.view(np.uint64)
+
+
+@njit(nogil=True, cache=True)
+def add_pairs(words: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:
+    """Add LᵀL of bits to the upper triangle of `counts`, two rows by four columns at a time.
+
+    The bits are one row of words per voter, a multiple of four of them.
+    """
+    n_voters = len(words)
     for j in range(0, n_voters, 2):
         for k in range(j - j % 4, n_voters, 4):
             a = b = c = d = e = f = g = h = np.uint64(0)

@@ -1,6 +1,6 @@
 """A set of fitted voters that can be asked for their votes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any, Protocol, overload
 
@@ -8,18 +8,40 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from .._utils.batches import gen_batches
 from .._utils.progress import progress_bar
-from ..labels import check_labels
-from ..voting import Ballots
+from ..labels import check_labels, codes_of
+from ..statistics import IncompleteStatisticsError, VoteStatistics
+from ..statistics.counting import prefer_bits
+from ..voting import Ballots, code_type
+from .forest import plain_tree
 
-__all__ = ["Column", "Group", "Voters", "guarded", "predictions"]
+__all__ = ["Column", "Group", "Together", "Voters", "guarded", "predictions"]
 
 # What one voter names: indices into the classes, −1 for any other label and `SILENT` for none, and
 # these other labels in their order.
 Column = tuple[NDArray[np.integer[Any]], NDArray[Any]]
+# Votes, and values of the examples, that are in memory at a time where errors are counted.
+_VOTES_AT_ONCE, _VALUES_AT_ONCE = 2**24, 2**25
 _UNCHANGING = frozenset({str, bytes, int, float, bool, type(None), np.str_, np.float64, np.int64})
+
+
+class Together(Protocol):
+    """Voters and the data that they are asked about, all at once."""
+
+    def votes(self, n_jobs: int | None, advance: Callable[[int], None]) -> NDArray[Any]:
+        """Return what all voters name, as codes by example and voter."""
+
+    def pairs_of_errors(
+        self, truth: NDArray[np.integer[Any]], n_jobs: int | None
+    ) -> NDArray[np.int64] | None:
+        """Return on how many examples both voters of a pair name another code than the true one.
+
+        None if there is no faster way to it than by their votes.
+        """
 
 
 class Group(Protocol):
@@ -36,6 +58,14 @@ class Group(Protocol):
 
     def column(self, index: int, prepared: Any, classes: NDArray[Any]) -> Column:
         """Return what one voter names, of the sorted classes, on what `prepare` returned."""
+
+    def together(
+        self, members: Sequence[int], prepared: Any, classes: NDArray[Any]
+    ) -> Together | None:
+        """Return some voters as they are asked together, for the very codes of `column`.
+
+        None if each is to be asked by itself, or if one may name other labels than the classes.
+        """
 
 
 def guarded(X: Any) -> Any:
@@ -153,22 +183,90 @@ class Voters(Sequence[Any]):
         """
         asked = np.ones(len(self), dtype=bool) if only is None else only
         columns: list[Column] = []
-        first = 0
+        tables: list[NDArray[Any]] = []
+        first, narrow = 0, code_type(classes)
         with progress_bar("voting", int(asked.sum()), verbose) as advance:
             for group in self.groups:
-                members = np.flatnonzero(asked[first : first + len(group)])
+                members = np.flatnonzero(asked[first : first + len(group)]).tolist()
                 first += len(group)
-                if not members.size:
+                if not members:
                     continue
                 prepared = group.prepare(guarded(X))
+                together = group.together(members, prepared, classes)
+                if together is not None:
+                    tables.append(together.votes(n_jobs, advance))
+                    columns += [(column, classes[:0]) for column in tables[-1].T]
+                    continue
 
                 def ask(index: int, group: Group = group, prepared: Any = prepared) -> Any:
-                    column = group.column(index, prepared, classes)
+                    codes, others = group.column(index, prepared, classes)
                     advance()
-                    return column
+                    return codes.astype(narrow), others
 
                 parallel = Parallel(n_jobs=n_jobs, prefer="threads")
-                columns += parallel(delayed(ask)(int(index)) for index in members)
+                columns += parallel(delayed(ask)(index) for index in members)
         markers = (getattr(group, "nothing", None) for group in self.groups)
         nothing = next((marker for marker in markers if marker is not None), None)
+        if len(tables) == 1 and tables[0].shape[1] == len(columns):
+            return Ballots(tables[0], classes, nothing)
         return Ballots.collect(columns, classes, nothing)
+
+    def count_errors(
+        self, X: Any, y: NDArray[Any], classes: NDArray[Any], n_jobs: int | None = None
+    ) -> VoteStatistics:
+        """Count the errors of the voters, a few examples at a time, without keeping their votes.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+            The examples.
+        y : ndarray of shape (m,)
+            The true labels.
+        classes : ndarray of shape (n_classes,)
+            The sorted labels.
+        n_jobs : int, default=None
+            How many voters vote at the same time.
+
+        Returns
+        -------
+        VoteStatistics
+            The counts, as from all their votes.
+        """
+        if _num_samples(X) != len(y):
+            raise ValueError(
+                f"X and y must have the same number of rows, got {_num_samples(X)} and {len(y)}."
+            )
+        pairs = self._pairs_of_errors(X, codes_of(y, classes), classes, n_jobs)
+        if pairs is not None:
+            return VoteStatistics(len(y), np.diagonal(pairs), pairs)
+
+        def losses() -> Iterator[NDArray[np.bool_]]:
+            for rows in gen_batches(len(y), max(1, _VOTES_AT_ONCE // len(self))):
+                ballots = self.votes(_safe_indexing(X, rows), classes, n_jobs)
+                yield ballots.codes != ballots.truth(y[rows])[:, None]
+
+        try:
+            return VoteStatistics.from_chunks(losses())
+        except IncompleteStatisticsError as error:
+            raise error.__cause__ or error from None
+
+    def _pairs_of_errors(
+        self, X: Any, truth: NDArray[np.intp], classes: NDArray[Any], n_jobs: int | None
+    ) -> NDArray[np.int64] | None:
+        """Return the counts of pairs where the voters are asked together; None if they are not."""
+        m, n = len(truth), len(self)
+        if len(self.groups) != 1 or prefer_bits(m, n) or np.ndim(X) != 2:
+            return None
+        if any(plain_tree(voter) is None for voter in self):
+            return None
+        (group,), total = self.groups, np.zeros((n, n), dtype=np.int64)
+        # All parts have about the same size, so that none is too small to be worth its while.
+        parts = -(-m * np.shape(X)[1] // _VALUES_AT_ONCE)
+        for rows in gen_batches(m, -(-m // max(1, parts))):
+            prepared = group.prepare(guarded(_safe_indexing(X, rows)))
+            together = group.together(range(n), prepared, classes)
+            pairs = None if together is None else together.pairs_of_errors(truth[rows], n_jobs)
+            if pairs is None:
+                return None
+            total += pairs
+        return total

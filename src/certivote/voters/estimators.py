@@ -11,8 +11,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ..labels import UNKNOWN, coded, codes_of
-from .base import Column, Group, predictions
+from ..labels import UNKNOWN, check_labels, coded, codes_of
+from ..voting import code_type
+from .base import Column, Group, Together, predictions
+from .forest import Forest, plain_tree
 
 __all__ = [
     "EstimatorGroup",
@@ -97,6 +99,34 @@ class EstimatorGroup:
         codes = codes_of(self.labels, classes)[own]
         return codes, self.labels[own[codes == UNKNOWN]]
 
+    def together(
+        self, members: Sequence[int], prepared: Any, classes: NDArray[Any]
+    ) -> Together | None:
+        """Return some members as asked together, as `Group` says."""
+        known: dict[Any, NDArray[Any] | None] = {}
+
+        def called(voter: Any) -> NDArray[Any] | None:
+            own = plain_tree(voter).classes_
+            frozen = type(voter) is FrozenEstimator
+            key = frozen, own.dtype.str, tuple(own.tolist())
+            if key not in known:
+                known[key] = self._codes(own, frozen, classes)
+            return known[key]
+
+        features = None if self.features is None else [self.features[j] for j in members]
+        return Forest.plant([self.members[j] for j in members], called, features, prepared)
+
+    def _codes(self, own: NDArray[Any], frozen: bool, classes: NDArray[Any]) -> NDArray[Any] | None:
+        """Return the code of each class of a member; None if it has classes without one."""
+        try:
+            if self.labels is None or frozen:
+                codes = codes_of(check_labels("classes_", own, ndim=1), classes)
+            else:
+                codes = codes_of(self.labels, classes)[own.astype(np.intp)]
+        except ValueError:  # which says more of a prediction
+            return None
+        return None if UNKNOWN in codes else codes.astype(code_type(classes))
+
 
 @dataclass
 class Prepared:
@@ -124,3 +154,9 @@ class Prepared:
     def column(self, index: int, prepared: Any, classes: NDArray[Any]) -> Column:
         """Return what one member names, as `Group` says."""
         return self.group.column(index, prepared, classes)
+
+    def together(
+        self, members: Sequence[int], prepared: Any, classes: NDArray[Any]
+    ) -> Together | None:
+        """Return some members as asked together, as `Group` says."""
+        return self.group.together(members, prepared, classes)

@@ -1,17 +1,26 @@
 """Decision stumps: one feature against one threshold."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array
 
+from .._utils.batches import gen_batches
 from .._utils.validation import check_positive
 from ..labels import UNKNOWN, codes_of
+from ..voting import code_type
 from .base import Column
 
 __all__ = ["Stump", "Stumps"]
+
+# Few enough that the votes on them stay in the cache.
+_ROWS_AT_ONCE = 8_192
+# So few are compared one by one in less time than they are searched.
+_FEW_THRESHOLDS = 64
 
 
 class Stump(ClassifierMixin, BaseEstimator):
@@ -119,6 +128,79 @@ class Stumps(BaseEstimator):
         above = (prepared[:, stump.feature] > stump.threshold).astype(np.intp)
         codes = codes_of(sides, classes)[above]
         return codes, sides[above[codes == UNKNOWN]]
+
+    def together(
+        self, members: Sequence[int], prepared: Any, classes: NDArray[Any]
+    ) -> "_Together | None":
+        """Return some stumps as asked together, as `Group` says."""
+        stumps = [self.stumps_[j] for j in members]
+        known: dict[Any, NDArray[np.intp]] = {}
+        for stump in stumps:
+            if (stump.low, stump.high) not in known:
+                sides = codes_of(np.array([stump.low, stump.high]), classes)
+                known[stump.low, stump.high] = sides
+        sides = np.array([known[stump.low, stump.high] for stump in stumps])
+        return (
+            None
+            if UNKNOWN in sides
+            else _Together(stumps, sides.astype(code_type(classes)), prepared)
+        )
+
+
+class _Together:
+    """Stumps and the data that they are asked about: all thresholds of a feature in one pass."""
+
+    def __init__(
+        self, stumps: Sequence[Stump], sides: NDArray[Any], X: NDArray[np.float64]
+    ) -> None:
+        self.sides, self.X = sides, X
+        self.thresholds = np.array([stump.threshold for stump in stumps])
+        self.features = np.array([stump.feature for stump in stumps])
+
+    def votes(self, n_jobs: int | None, advance: Callable[[int], None]) -> NDArray[Any]:
+        """Return the codes of all answers, by row and stump."""
+        out = np.empty((len(self.X), len(self.sides)), dtype=self.sides.dtype)
+        asked = [self._asked(feature) for feature in np.unique(self.features)]
+
+        def some(rows: slice) -> None:
+            for feature, columns, thresholds, answers in asked:
+                x = np.ascontiguousarray(self.X[rows, feature])
+                below = _count_below(thresholds, x)
+                out[rows, columns] = answers.take(below, axis=0)
+
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads")
+        parallel(delayed(some)(rows) for rows in gen_batches(len(self.X), _ROWS_AT_ONCE))
+        advance(len(self.sides))
+        return out
+
+    def _asked(self, feature: int) -> tuple[int, Any, NDArray[np.float64], NDArray[Any]]:
+        """Return the columns of the stumps on a feature, their thresholds, sorted, and answers.
+
+        The answers are those of each stump where so many thresholds are below the value.
+        """
+        columns: Any = np.flatnonzero(self.features == feature)
+        thresholds, place = np.unique(self.thresholds[columns], return_inverse=True)
+        high = np.arange(len(thresholds) + 1)[:, None] > place
+        answers = np.where(high, self.sides[columns, 1], self.sides[columns, 0])
+        if columns[-1] - columns[0] + 1 == len(columns):
+            columns = slice(columns[0], columns[-1] + 1)
+        return feature, columns, thresholds, answers
+
+    def pairs_of_errors(self, truth: NDArray[Any], n_jobs: int | None) -> None:
+        """Return nothing: their votes are counted as those of others are."""
+        return
+
+
+def _count_below(thresholds: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[Any]:
+    """Return how many of the sorted thresholds are below each value; below a missing one none."""
+    if len(thresholds) <= _FEW_THRESHOLDS:
+        below = np.zeros(len(x), dtype=np.uint8)
+        for threshold in thresholds:
+            below += x > threshold
+        return below
+    found = np.searchsorted(thresholds, x)
+    found[np.isnan(x)] = 0
+    return found
 
 
 def _stumps(

@@ -1,5 +1,6 @@
 """Predictions made elsewhere: the columns of a table are the voters."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,6 +138,10 @@ class TableGroup:
         if spoken.any():
             codes[spoken], strange = coded(labels[spoken], classes)
         return codes, strange
+
+    def together(self, members: Sequence[int], prepared: Any, classes: NDArray[Any]) -> None:
+        """Return nothing: each column has labels of its own."""
+        return
 
 
 def _cells(X: Any) -> NDArray[Any]:
