@@ -230,6 +230,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         )
         clock.lap("training")
         self.voters_: Voters = voters
+        if (told := _guards.left_out_members(voters)) is not None:
+            warnings.warn(told, stacklevel=4)
         known = _all_classes(y, voters, classes)
         # Labels come back as what they came as; in between texts of numpy are faster than objects.
         self.classes_ = known.astype(object) if objects else known
@@ -286,6 +288,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             look.findings += _guards.training_rows(self.voters, losses)
         else:
             look.findings += _guards.unseen_classes(y[part_a], y[part_b])
+            look.findings += _guards.failed_members(self.voters_)
             _guards.twins(look, X, rows[part_a], rows[part_b])
         return look
 
@@ -680,6 +683,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         That the voters were trained on part A only is not checked: it is an assumption, and so is
         that a prior given by the user was fixed without looking at part B. Which file the examples
         of `certify` came from is not known here: what the certificate says of it is not checked.
+        A learned prior is learned again; that of mixed voters from the errors on part A that they
+        remember, without training them again.
 
         Raises
         ------

@@ -50,7 +50,7 @@ def compare(
     ] = False,
     voters: options.VoterKind = None,
     n_voters: options.NVoters = None,
-    prior: options.Prior = options.PRIOR,
+    prior: options.Prior = None,
     certify_size: options.CertifySize = None,
     test_size: Annotated[
         float,
@@ -144,7 +144,7 @@ class _Ballots:
 def _vote(
     pool: "Pipeline",
     parts: list[tuple[Any, "NDArray[Any]"]],
-    prior: str,
+    prior: str | None,
     rng: "RandomState",
     jobs: int | None,
     verbose: int,
@@ -152,9 +152,7 @@ def _vote(
     """Train voters on the first part, learn a prior there if asked, and vote on the others."""
     import numpy as np
 
-    from ..learners import logistic
-    from ..statistics import VoteStatistics
-    from ..voters import fit_voters
+    from ..voters import fit_voters, is_mixed, learned_weights
 
     # The voters are trained on some of the classes, and name no others.
     classes = np.unique(np.concatenate([y for _, y in parts]))
@@ -166,8 +164,8 @@ def _vote(
         return ballots.codes, ballots.truth(y)
 
     weights = None
-    if prior != options.PRIOR:
-        weights = logistic(VoteStatistics.from_votes(*votes_and_labels(X, y), keep_rows=True))
+    if prior == "learned" or (prior is None and is_mixed(pool)):
+        weights = learned_weights(pool, voters, X, y, classes, n_jobs=jobs)
     certify, test = (votes_and_labels(*part) for part in parts[1:])
     labels, counts = np.unique(y, return_counts=True)
     usual = labels[counts.argmax()]
