@@ -22,9 +22,14 @@ __all__ = [
     "drawn",
     "drawn_again",
     "plain_number",
+    "resolved",
     "seed_of",
     "split",
 ]
+
+
+# What "auto" means: of few examples more must certify, as the test of few is wide.
+_FEW, _SHARE_OF_FEW, _SHARE_OF_MANY = 5000, 0.5, 0.3
 
 
 class Rows:
@@ -145,6 +150,15 @@ def split(
         return units_a, units_b
     drawn = _one_of_each(rows.groups, rng)  # in the order of the groups
     return np.flatnonzero(np.isin(rows.groups, units_a)), drawn[np.sort(units_b)]
+
+
+def resolved(size: Any, m: int) -> Any:
+    """Return the share that "auto" means for so many draws, before looking at any of them."""
+    if not isinstance(size, str):
+        return size
+    if size != "auto":
+        raise ValueError(f"certify_size must be a number or 'auto', got {size!r}.")
+    return _SHARE_OF_FEW if m < _FEW else _SHARE_OF_MANY
 
 
 def _cut(order: NDArray[np.intp], size: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

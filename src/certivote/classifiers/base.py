@@ -61,6 +61,7 @@ from ._split import (
     drawn,
     drawn_again,
     plain_number,
+    resolved,
     seed_of,
     split,
 )
@@ -120,7 +121,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
 
     voters: Any
     delta: float
-    certify_size: float
+    certify_size: float | str
     n_voters: int
     random_state: Any
     n_jobs: int | None
@@ -221,7 +222,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 "rows certify."
             )
         together = Rows(_num_samples(X), groups, time)
-        part_a, part_b = split(together, self.certify_size, frozen, rng)
+        size = resolved(self.certify_size, together.n_units)
+        part_a, part_b = split(together, size, frozen, rng)
         X_b, y_b = _safe_indexing(X, part_b), y[part_b]
         X_a, y_a = (X_b, y_b) if frozen else (_safe_indexing(X, part_a), y[part_a])
         clock = Stopwatch()
@@ -246,7 +248,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 **together.said,
                 "voter_samples": len(part_a),
                 "seed": seed,
-                "certify_size": plain_number(self.certify_size),
+                "certify_size": plain_number(size),
             }
             if parts := frozen_parts(self.voters):
                 self._provenance["frozen_parts"] = parts
