@@ -277,6 +277,16 @@ def test_kinds_of_voters(kind, invoke, numbers, split, tmp_path):
     assert (max(roots) < 0.8 * len(part_a)) if kind == "forest" else (roots == {len(part_a)})
 
 
+def test_three_tenths_of_many_rows_certify(invoke, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=5000)
+    pd.DataFrame({"x": y + rng.normal(size=5000), "y": y}).to_csv(tmp_path / "m.csv", index=False)
+    invoke("certify", "m.csv", "--n-voters", 2, "--quiet", cwd=tmp_path)
+    fields = certificate_in(tmp_path / "m-certificate")
+    assert fields["n_samples"] == 1500
+    assert fields["provenance"]["certify_size"] == 0.3
+
+
 def test_mixed_voters_come_with_weights_that_part_b_tests(invoke, numbers, tmp_path):
     numbers.to_csv(tmp_path / "numbers.csv", index=False)
     command = ("certify", "numbers.csv", "--voters", "mixed", "--n-voters", 3, "--bound", "heldout")

@@ -22,8 +22,8 @@ __all__ = [
     "drawn",
     "drawn_again",
     "plain_number",
-    "resolved",
     "seed_of",
+    "share_to_certify",
     "split",
 ]
 
@@ -152,8 +152,22 @@ def split(
     return np.flatnonzero(np.isin(rows.groups, units_a)), drawn[np.sort(units_b)]
 
 
-def resolved(size: Any, m: int) -> Any:
-    """Return the share that "auto" means for so many draws, before looking at any of them."""
+def share_to_certify(size: Any, m: int) -> Any:
+    """Return which share, or number, of m examples or groups certifies, before looking at any.
+
+    Parameters
+    ----------
+    size : float, int or str
+        What `MajorityVoteClassifier` takes as `certify_size`.
+    m : int
+        How many examples, or groups of them, there are.
+
+    Examples
+    --------
+    >>> from certivote.classifiers import share_to_certify
+    >>> share_to_certify("auto", 1000), share_to_certify("auto", 100_000)
+    (0.5, 0.3)
+    """
     if not isinstance(size, str):
         return size
     if size != "auto":

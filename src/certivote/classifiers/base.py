@@ -61,8 +61,8 @@ from ._split import (
     drawn,
     drawn_again,
     plain_number,
-    resolved,
     seed_of,
+    share_to_certify,
     split,
 )
 
@@ -222,7 +222,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 "rows certify."
             )
         together = Rows(_num_samples(X), groups, time)
-        size = resolved(self.certify_size, together.n_units)
+        size = share_to_certify(self.certify_size, together.n_units)
         part_a, part_b = split(together, size, frozen, rng)
         X_b, y_b = _safe_indexing(X, part_b), y[part_b]
         X_a, y_a = (X_b, y_b) if frozen else (_safe_indexing(X, part_a), y[part_a])

@@ -70,7 +70,7 @@ class MajorityVoteClassifier(CertifiedVote):
         The probability that the certificate may fail. A bound object has its own.
     certification : {"split"}, default="split"
         How the certification examples are set apart from those that train the voters.
-    certify_size : float, int or "auto", default=0.5
+    certify_size : float, int or "auto", default="auto"
         The share of the data, or the number of examples, that certify. "auto": half of fewer than
         5,000 examples, or groups of them, and three tenths of more.
     prior : array-like of shape (n_voters,), "uniform" or "learned", default=None
@@ -144,7 +144,7 @@ class MajorityVoteClassifier(CertifiedVote):
         bound: str | Bound = DEFAULT,
         delta: float = 0.05,
         certification: str = "split",
-        certify_size: float | str = 0.5,
+        certify_size: float | str = "auto",
         prior: ArrayLike | str | None = None,
         solver: str | Solver = "lbfgs",
         n_voters: int = 100,
