@@ -2,13 +2,20 @@
 
 import numpy as np
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, PredefinedSplit, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from certivote import MajorityVoteClassifier, VoteStatistics
 from certivote.bounds import clopper_pearson
 from certivote.learners import logistic
+from certivote.voters.mixed import folds_of
 
 X, Y = load_breast_cancer(return_X_y=True)
 
@@ -68,10 +75,58 @@ def test_other_bounds_pay_for_the_distance_from_it():
     assert near.risk_bound < far.risk_bound
 
 
-def test_trees_that_fit_part_a_stay_equal():
-    """There is nothing to learn from voters without an error."""
-    trees = MajorityVoteClassifier(bound="heldout", prior="learned", n_voters=11, random_state=0)
-    np.testing.assert_allclose(trees.fit(X, Y).weights_, 1 / 11, rtol=1e-12)
+ALIKE = {
+    "trees": "trees",
+    "forest": RandomForestClassifier(11),
+    "a search of bagging": GridSearchCV(BaggingClassifier(n_estimators=11), {"max_samples": [0.5]}),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_voters_that_differ_by_chance_alone_stay_equal(name):
+    settings = {"bound": "heldout", "prior": "learned", "n_voters": 11, "random_state": 0}
+    vote = MajorityVoteClassifier(ALIKE[name], **settings).fit(X, Y)
+    np.testing.assert_allclose(vote.weights_, 1 / 11, rtol=1e-12)
+
+
+def noise(seed):
+    """A tree that knows its rows by heart, and looks at a column of noise alone."""
+    heart = DecisionTreeClassifier(random_state=0)
+    return make_pipeline(ColumnTransformer([("noise", "passthrough", [seed])]), heart)
+
+
+def test_voters_that_know_part_a_by_heart_are_asked_about_rows_that_they_did_not_see():
+    """By hand, with scikit-learn's own cross-fitting; on part A itself the tree never errs."""
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.random((len(Y), 2)), X[:, :4]])
+    voters = [noise(0), noise(1), make_pipeline(StandardScaler(), LogisticRegression())]
+    vote = MajorityVoteClassifier(voters, bound="heldout", prior="learned", random_state=0)
+    vote.fit(table, Y)
+    part_a, part_b = parts(vote)
+    assert (vote.voters_[0].predict(table[part_a]) == Y[part_a]).all()
+    where = np.empty(len(part_a), dtype=int)
+    for number, fold in enumerate(folds_of(Y[part_a], np.random.RandomState(0))):
+        where[fold] = number
+    losses = [
+        cross_val_predict(voter, table[part_a], Y[part_a], cv=PredefinedSplit(where)) != Y[part_a]
+        for voter in voters
+    ]
+    expected = logistic(VoteStatistics.from_losses(np.column_stack(losses), keep_rows=True))
+    np.testing.assert_allclose(vote.certificate_.prior, expected, atol=1e-5)
+    assert vote.weights_[2] > 0.8
+    errors = int(np.sum(vote.predict(table[part_b]) != Y[part_b]))
+    assert vote.certificate_.risk_bound == clopper_pearson(errors, len(part_b))
+    vote.verify(table, Y)
+
+
+def test_boosting_that_stops_early_on_a_fold():
+    """What is not there has no say on that fold, and what is there has."""
+    first = X[:, :1] > np.median(X[:, 0])
+    y = (first[:, 0] ^ (np.arange(len(Y)) % 50 == 0)).astype(int)
+    table = np.column_stack([first, np.arange(len(Y)) // 25])
+    boosting = AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=6)
+    vote = MajorityVoteClassifier(boosting, bound="heldout", prior="learned", random_state=0)
+    assert vote.fit(table, y).weights_.sum() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_bad_priors_are_refused():

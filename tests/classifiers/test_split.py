@@ -77,6 +77,26 @@ def test_number_that_certifies(size):
     assert vote.certificate_.n_samples == size
 
 
+@pytest.mark.parametrize(("m", "expected"), [(10, 5), (4999, 2500), (5000, 1500), (6001, 1801)])
+def test_half_of_few_certify_and_three_tenths_of_many(m, expected):
+    _, b, vote = parts(m, certify_size="auto", random_state=0)
+    assert len(b) == expected
+    # The number is recorded, and makes the same split again.
+    share = vote.certificate_.provenance["certify_size"]
+    assert share == (0.5 if m < 5000 else 0.3)
+    _, again, _ = parts(m, certify_size=share, random_state=0)
+    np.testing.assert_array_equal(again, b)
+    vote.verify(numbered(m), np.zeros(m))
+
+
+def test_groups_are_what_is_counted():
+    m = 6000
+    X, y = numbered(m), np.zeros(m)
+    vote = MajorityVoteClassifier([Recorder()], certify_size="auto", random_state=0)
+    vote.fit(X, y, groups=np.arange(m) // 2)
+    assert vote.certificate_.provenance["certify_size"] == 0.5
+
+
 def test_split_does_not_look_at_labels():
     rng = np.random.default_rng(0)
     y = np.arange(80) % 2

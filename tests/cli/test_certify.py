@@ -277,6 +277,31 @@ def test_kinds_of_voters(kind, invoke, numbers, split, tmp_path):
     assert (max(roots) < 0.8 * len(part_a)) if kind == "forest" else (roots == {len(part_a)})
 
 
+def test_three_tenths_of_many_rows_certify(invoke, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=5000)
+    pd.DataFrame({"x": y + rng.normal(size=5000), "y": y}).to_csv(tmp_path / "m.csv", index=False)
+    invoke("certify", "m.csv", "--n-voters", 2, "--quiet", cwd=tmp_path)
+    fields = certificate_in(tmp_path / "m-certificate")
+    assert fields["n_samples"] == 1500
+    assert fields["provenance"]["certify_size"] == 0.3
+
+
+def test_mixed_voters_come_with_weights_that_part_b_tests(invoke, numbers, tmp_path):
+    numbers.to_csv(tmp_path / "numbers.csv", index=False)
+    command = ("certify", "numbers.csv", "--voters", "mixed", "--n-voters", 3, "--bound", "heldout")
+    invoke(*command, "--quiet", cwd=tmp_path)
+    folder = tmp_path / "numbers-certificate"
+    fields = certificate_in(folder)
+    assert fields["n_voters"] == 3 * 3 + 5
+    assert fields["weights"] == fields["prior"]
+    assert len(set(fields["prior"])) > 1
+    assert fields["provenance"]["prior"] == "learned on part A"
+    files = ("--model", folder / "model.joblib", "--data", "numbers.csv")
+    again = invoke("verify", folder / "certificate.json", *files, cwd=tmp_path)
+    assert "checked: the prior: it follows from the errors on part A" in again.stdout
+
+
 def test_quiet_says_only_the_claim_and_jobs_change_nothing(run, certified, loans, tmp_path):
     loans.to_csv(tmp_path / "loans.csv", index=False)
     done = run(

@@ -252,6 +252,17 @@ def test_bad_options(arguments, words, invoke, numbers, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["numbers.csv"]
 
 
+def test_mixed_voters_are_tested_with_their_own_weights(invoke, numbers, tmp_path):
+    numbers.to_csv(tmp_path / "numbers.csv", index=False)
+    command = ("compare", "numbers.csv", "--voters", "mixed", "--n-voters", 3, "--json")
+    own, learned, uniform = (
+        json.loads(invoke(*command, *prior, "--out", "results", cwd=tmp_path).stdout)["votes"]
+        for prior in ((), ("--prior", "learned"), ("--prior", "uniform"))
+    )
+    assert own == learned
+    assert own["gibbs"]["risk_bound"] < uniform["gibbs"]["risk_bound"]
+
+
 def test_a_learned_prior_helps_weak_voters(invoke, tmp_path):
     X, y = make_classification(600, 4, n_informative=4, n_redundant=0, random_state=0)
     pd.DataFrame(X).assign(y=y).to_csv(tmp_path / "weak.csv", index=False)

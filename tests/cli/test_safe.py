@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import skops
 import skops.io
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -21,6 +22,7 @@ from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
     RandomForestClassifier,
     StackingClassifier,
     VotingClassifier,
@@ -51,7 +53,7 @@ from certivote.cli import safe
 from certivote.cli.models import make_voters
 from certivote.cli.safe import dump_safe, load_safe
 from certivote.solvers import COCOB, LBFGS, Adam, Alternating, FirstOrder, GradientDescent
-from certivote.voters import PredictionTable
+from certivote.voters import Mixed, PredictionTable
 
 rng = np.random.default_rng(0)
 LABELS = np.array(["no", "yes"])
@@ -77,7 +79,7 @@ COLUMNS = make_column_transformer(
     (OneHotEncoder(handle_unknown="ignore"), ["city"]),
     remainder="drop",
 )
-KINDS = ("trees", "forest", "extra-trees", "stumps")
+KINDS = ("trees", "mixed", "forest", "extra-trees", "stumps")
 # Columns that claims are about, and one of each kind.
 BY = {"side": np.where(X[:, 0] > 0, "left", "right"), "before": np.roll(y, 1)}
 CLAIMS = [
@@ -94,6 +96,7 @@ VOTES = {
     },
     **{f"bound {name}": few(bound=get_bound(name, delta=0.1)) for name in list_bounds()},
     "prior": few(prior="learned"),
+    "sparse": few(voters=Mixed(["forest", "boosting", "bayes"], n_voters=3)),
     "claims": few(bound="heldout", claims=CLAIMS, abstain=0.3),
     "lbfgs": few(solver=LBFGS(), bound="tandem"),
     "alternating": few(solver=Alternating(), bound="tandem"),
@@ -117,6 +120,7 @@ MODELS = {
     "forest": RandomForestClassifier(3, random_state=0),
     "extra trees": ExtraTreesClassifier(3, random_state=0),
     "boosting": AdaBoostClassifier(n_estimators=3, random_state=0),
+    "histograms": HistGradientBoostingClassifier(max_iter=3),
     "bagging": BaggingClassifier(n_estimators=3, random_state=0),
     "pipeline": make_pipeline(StandardScaler(), SelectKBest(k=2), LogisticRegression()),
     "logarithm": make_pipeline(FunctionTransformer(np.square), GaussianNB()),
@@ -137,6 +141,8 @@ MODELS = {
 def fitted(name):
     """A vote and what it was fitted on."""
     data = TABLE if name == "table" else FRAME if name in KINDS else X
+    if name == "sparse":
+        data = sparse.csr_array(X)
     with warnings.catch_warnings():
         # A vote of members is not the classifier that they were taken from.
         warnings.filterwarnings("ignore", "The vote of its members answers otherwise")
@@ -454,7 +460,42 @@ def forgetful_tree():
     return model
 
 
+def boosting_with(**changes):
+    """Boosting of which some numbers of the first root are others."""
+    model = HistGradientBoostingClassifier(max_iter=2).fit(X, y)
+    for name, value in changes.items():
+        model._predictors[0][0].nodes[name][0] = value
+    return model
+
+
+def boosting_of_categories():
+    model = HistGradientBoostingClassifier(max_iter=2).fit(X, y)
+    model.is_categorical_ = np.array([False, False, False, True])
+    return model
+
+
+def bare_boosting():
+    model = HistGradientBoostingClassifier(max_iter=2).fit(X, y)
+    model.classes_ = [model._predictors[0][0]]
+    return model
+
+
+def empty_boosting():
+    model = HistGradientBoostingClassifier(max_iter=2).fit(X, y)
+    tree = model._predictors[0][0]
+    tree.nodes = tree.nodes[:0]
+    return model
+
+
 OUT_OF_BOUNDS = {
+    "boosting left": lambda: boosting_with(left=10**6),
+    "boosting loop": lambda: boosting_with(right=0),
+    "boosting feature": lambda: boosting_with(feature_idx=4),
+    "boosting negative feature": lambda: boosting_with(feature_idx=-1),
+    "boosting by a category": lambda: boosting_with(is_categorical=1),
+    "boosting of categories": boosting_of_categories,
+    "boosting bare": bare_boosting,
+    "boosting without nodes": empty_boosting,
     "left": lambda: tree_with(left_child=10**9),
     "negative": lambda: tree_with(right_child=-7),
     "loop": lambda: tree_with(left_child=0),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from certivote import VoteStatistics
-from certivote.learners import logistic
+from certivote.learners import logistic, logistic_of_shares
 
 
 def sample(losses):
@@ -26,6 +26,31 @@ def test_it_is_the_optimum_of_cvxpy(seed, penalty):
     np.testing.assert_allclose(
         logistic(sample(losses), penalty), expected / expected.sum(), atol=2e-4
     )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_blocks_are_voters_of_equal_weight(seed):
+    """By CVXPY, over the single voters, of which those of a block are held equal."""
+    rng = np.random.default_rng(seed)
+    sizes = np.array([5, 1, 3])
+    losses = rng.random((150, 9)) < rng.uniform(0.05, 0.5, size=9)
+    blocks = np.split(losses, np.cumsum(sizes)[:-1], axis=1)
+    of_blocks = cp.Variable(3, nonneg=True)
+    each = np.repeat(np.eye(3) / sizes, sizes, axis=1).T @ of_blocks
+    objective = cp.sum(cp.logistic(-(1.0 - 2.0 * losses) @ each)) + cp.sum_squares(of_blocks) / 2
+    cp.Problem(cp.Minimize(objective)).solve(solver="CLARABEL")
+    expected = np.maximum(of_blocks.value, 0.0)
+    shares = np.column_stack([block.mean(axis=1) for block in blocks])
+    np.testing.assert_allclose(logistic_of_shares(shares), expected / expected.sum(), atol=2e-4)
+
+
+def test_blocks_of_one_voter_are_voters():
+    losses = np.random.default_rng(0).random((300, 6)) < 0.3
+    np.testing.assert_allclose(logistic_of_shares(losses), logistic(sample(losses)), atol=1e-5)
+
+
+def test_nothing_known_of_any_block_makes_them_equal():
+    np.testing.assert_array_equal(logistic_of_shares(np.full((4, 5), 0.5)), np.full(5, 0.2))
 
 
 def test_voters_without_an_error_are_equal():
@@ -50,3 +75,5 @@ def test_bad_input():
         logistic(VoteStatistics.from_losses(losses))
     with pytest.raises(ValueError, match="penalty must be a positive number"):
         logistic(sample(losses), penalty=0.0)
+    with pytest.raises(ValueError, match="penalty must be a positive number"):
+        logistic_of_shares(losses, penalty=-1.0)

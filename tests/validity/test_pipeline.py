@@ -14,11 +14,13 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
+from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from certivote import CBBoostClassifier, MajorityVoteClassifier
+from certivote import CBBoostClassifier, MajorityVoteClassifier, VoteStatistics
 from certivote.bounds import clopper_pearson, get_bound
-from certivote.voters import PredictionTable
+from certivote.learners import logistic
+from certivote.voters import Mixed, PredictionTable
 
 from .judge import holds
 
@@ -147,12 +149,27 @@ def certified_anew(population, rng):
     return certificate.risk_bound, vote.predict
 
 
+def weak(n_voters):
+    """Many voters that are hardly better than chance."""
+    return predictions(2, 0.0, n_voters, 0.9, seed=6)
+
+
+# Quick ones of several kinds, which are asked about rows that they were not trained on.
+MIXED = Mixed(["forest", "logistic", "bayes"], n_voters=3)
+LIST = [DecisionTreeClassifier(max_depth=2), DecisionTreeClassifier(), GaussianNB()]
 # Its default members are too slow for so many fits.
 BEST = get_bound("best", shares=(("heldout", 0.9), ("lacasse", 0.1)))
 WORLDS = {
     "trees, weights fixed": World(noisy, fitted(200, bound="heldout")),
     "trees, weights learned": World(noisy, fitted(300, bound="lacasse")),
     "trees, the best of two bounds": World(noisy, fitted(200, bound=BEST)),
+    "mixed, weights from cross-fitting": World(
+        noisy, fitted(120, voters=MIXED, bound="heldout"), 200
+    ),
+    "mixed, learned further": World(noisy, fitted(120, voters=MIXED, bound=BEST), 200),
+    "a list, weights from cross-fitting": World(
+        noisy, fitted(150, voters=LIST, prior="learned", bound="heldout"), 200
+    ),
     "features that repeat, ties": World(discrete, fitted(80, bound="heldout", n_voters=2)),
     "400 labels by Zipf's law": World(
         lambda: predictions(400, 1.0, 5, 0.3, seed=2),
@@ -231,7 +248,17 @@ def the_smallest_of_several_splits(population, rng):
     return best.certificate_.risk_bound, best.predict
 
 
+def weights_that_saw_part_b(population, rng):
+    """The weights are learned on the sample, and tested on it as if they were fixed."""
+    X, y = population.draw(80, rng)
+    learned = logistic(VoteStatistics.from_votes(X, y, keep_rows=True))
+    vote = MajorityVoteClassifier(voters=PredictionTable(), bound="heldout", prior=learned)
+    vote.fit(X, y)
+    return vote.certificate_.risk_bound, vote.predict
+
+
 BROKEN = {
+    "weights that saw part B": World(lambda: weak(60), weights_that_saw_part_b, 80),
     "labels read off the sample": World(
         lambda: predictions(400, 1.0, 5, 0.3, seed=2), labels_read_off_the_sample, 40
     ),

@@ -2,6 +2,7 @@
 
 from .._utils.addresses import publish
 from ._fingerprints import SeenRows
+from ._split import share_to_certify
 from .base import CertifiedVote, rebuild_vote
 from .binary import CBBoostClassifier, CqBoostClassifier, MinCqClassifier
 from .difference import certify_difference, shares_of_difference, verify_difference
@@ -21,6 +22,7 @@ __all__ = [
     "certify_difference",
     "certify_model",
     "rebuild_vote",
+    "share_to_certify",
     "shares_of_difference",
     "verify_difference",
     "verify_model",

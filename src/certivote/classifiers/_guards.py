@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import _num_samples
 
-from ..voters import inner_data, inner_estimator, predictions
+from ..voters import Voters, inner_data, inner_estimator, joined_of, predictions
 from ._fingerprints import is_hardly_chance
 
 __all__ = [
@@ -25,6 +25,8 @@ __all__ = [
     "Examination",
     "copies",
     "difference",
+    "failed_members",
+    "left_out_members",
     "may_differ",
     "remembers_bags",
     "rows_beside",
@@ -61,6 +63,26 @@ class Examination:
         self.findings += found
         if not found:
             self.checks[topic] = cleared
+
+
+def failed_members(voters: Voters) -> list[str]:
+    """Tell of members of mixed voters that could not be trained, and do not vote."""
+    joined = joined_of(voters.groups)
+    failed = {} if joined is None else joined.failed
+    return [
+        f"{name} is left out of the mixed voters, as it cannot be trained on this data or cannot "
+        f"predict it ({reason})."
+        for name, reason in failed.items()
+    ]
+
+
+def left_out_members(voters: Voters) -> str | None:
+    """Tell of members of mixed voters that are not for such data, by a rule known beforehand."""
+    joined = joined_of(voters.groups)
+    if joined is None or not joined.left_out:
+        return None
+    told = "; ".join(f"{name}, as {reason}" for name, reason in joined.left_out.items())
+    return f"left out of the mixed voters: {told}."
 
 
 def seen_by_votes(look: Examination, voters: Any, X: Any) -> None:

@@ -23,8 +23,13 @@ __all__ = [
     "drawn_again",
     "plain_number",
     "seed_of",
+    "share_to_certify",
     "split",
 ]
+
+
+# What "auto" means: of few examples more must certify, as the test of few is wide.
+_FEW, _SHARE_OF_FEW, _SHARE_OF_MANY = 5000, 0.5, 0.3
 
 
 class Rows:
@@ -145,6 +150,29 @@ def split(
         return units_a, units_b
     drawn = _one_of_each(rows.groups, rng)  # in the order of the groups
     return np.flatnonzero(np.isin(rows.groups, units_a)), drawn[np.sort(units_b)]
+
+
+def share_to_certify(size: Any, m: int) -> Any:
+    """Return which share, or number, of m examples or groups certifies, before looking at any.
+
+    Parameters
+    ----------
+    size : float, int or str
+        What `MajorityVoteClassifier` takes as `certify_size`.
+    m : int
+        How many examples, or groups of them, there are.
+
+    Examples
+    --------
+    >>> from certivote.classifiers import share_to_certify
+    >>> share_to_certify("auto", 1000), share_to_certify("auto", 100_000)
+    (0.5, 0.3)
+    """
+    if not isinstance(size, str):
+        return size
+    if size != "auto":
+        raise ValueError(f"certify_size must be a number or 'auto', got {size!r}.")
+    return _SHARE_OF_FEW if m < _FEW else _SHARE_OF_MANY
 
 
 def _cut(order: NDArray[np.intp], size: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

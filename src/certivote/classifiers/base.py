@@ -62,6 +62,7 @@ from ._split import (
     drawn_again,
     plain_number,
     seed_of,
+    share_to_certify,
     split,
 )
 
@@ -120,7 +121,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
 
     voters: Any
     delta: float
-    certify_size: float
+    certify_size: float | str
     n_voters: int
     random_state: Any
     n_jobs: int | None
@@ -221,7 +222,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 "rows certify."
             )
         together = Rows(_num_samples(X), groups, time)
-        part_a, part_b = split(together, self.certify_size, frozen, rng)
+        size = share_to_certify(self.certify_size, together.n_units)
+        part_a, part_b = split(together, size, frozen, rng)
         X_b, y_b = _safe_indexing(X, part_b), y[part_b]
         X_a, y_a = (X_b, y_b) if frozen else (_safe_indexing(X, part_a), y[part_a])
         clock = Stopwatch()
@@ -230,6 +232,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         )
         clock.lap("training")
         self.voters_: Voters = voters
+        if (told := _guards.left_out_members(voters)) is not None:
+            warnings.warn(told, stacklevel=4)
         known = _all_classes(y, voters, classes)
         # Labels come back as what they came as; in between texts of numpy are faster than objects.
         self.classes_ = known.astype(object) if objects else known
@@ -244,7 +248,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 **together.said,
                 "voter_samples": len(part_a),
                 "seed": seed,
-                "certify_size": plain_number(self.certify_size),
+                "certify_size": plain_number(size),
             }
             if parts := frozen_parts(self.voters):
                 self._provenance["frozen_parts"] = parts
@@ -286,6 +290,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             look.findings += _guards.training_rows(self.voters, losses)
         else:
             look.findings += _guards.unseen_classes(y[part_a], y[part_b])
+            look.findings += _guards.failed_members(self.voters_)
             _guards.twins(look, X, rows[part_a], rows[part_b])
             if "split_by_time" not in self._provenance:
                 losses = (
@@ -686,6 +691,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         That the voters were trained on part A only is not checked: it is an assumption, and so is
         that a prior given by the user was fixed without looking at part B. Which file the examples
         of `certify` came from is not known here: what the certificate says of it is not checked.
+        A learned prior is learned again; that of mixed voters from the errors on part A that they
+        remember, without training them again.
 
         Raises
         ------

@@ -16,10 +16,10 @@ from ..bounds import Bound, bound_at
 from ..bounds.registry import DEFAULT
 from ..certificate.provenance import PRIOR_GIVEN, PRIOR_LEARNED
 from ..claims import Family, shared
-from ..learners import logistic
+from ..labels import check_labels
 from ..solvers import Solver, minimize
 from ..statistics import Statistics, VoteStatistics
-from ..voters import is_frozen
+from ..voters import is_frozen, is_mixed, learned_weights
 from ..voting import Ballots
 from ._fingerprints import row_fingerprints
 from ._guards import TOO_MANY_TWINS, Examination
@@ -52,6 +52,8 @@ class MajorityVoteClassifier(CertifiedVote):
         Where the voters come from:
 
         - None or "trees": `n_voters` trees, each split the best of √d random features;
+        - "mixed": forests and single classifiers of every kind, with weights learned on part A, see
+          `certivote.voters.Mixed`;
         - "stumps": thresholds of single features, see `certivote.voters.Stumps`;
         - an unfitted scikit-learn classifier: it is trained on part A, and if it is an ensemble
           (random forest, extra trees, bagging, AdaBoost, voting, stacking), alone, at the end of a
@@ -68,17 +70,18 @@ class MajorityVoteClassifier(CertifiedVote):
         The probability that the certificate may fail. A bound object has its own.
     certification : {"split"}, default="split"
         How the certification examples are set apart from those that train the voters.
-    certify_size : float or int, default=0.5
-        The share of the data, or the number of examples, that certify.
+    certify_size : float, int or "auto", default="auto"
+        The share of the data, or the number of examples, that certify. "auto": half of fewer than
+        5,000 examples, or groups of them, and three tenths of more.
     prior : array-like of shape (n_voters,), "uniform" or "learned", default=None
         A distribution on the voters fixed without looking at part B, which the certificate records
-        as an assumption; uniform if None. "learned":
-        weights learned on part A by logistic regression, for voters that are weak and hardly
-        trained, such as stumps (trees that fit part A without an error get equal weights).
+        as an assumption; if None it is uniform, and "learned" where the voters are "mixed".
+        "learned": by logistic regression on part A, from votes on rows that the voters were not
+        trained on, see `certivote.voters.learned_weights`.
     solver : str or Solver, default="lbfgs"
         How the bound is minimised, by name or as an object with its settings.
     n_voters : int, default=100
-        The number of trees, where the voters are trees.
+        The number of trees, where the voters are trees; of each forest, where they are mixed.
     random_state : int, RandomState or None, default=None
         The seed of the split and of the voters' training. The certificate records it.
     n_jobs : int, default=None
@@ -141,7 +144,7 @@ class MajorityVoteClassifier(CertifiedVote):
         bound: str | Bound = DEFAULT,
         delta: float = 0.05,
         certification: str = "split",
-        certify_size: float = 0.5,
+        certify_size: float | str = "auto",
         prior: ArrayLike | str | None = None,
         solver: str | Solver = "lbfgs",
         n_voters: int = 100,
@@ -209,23 +212,34 @@ class MajorityVoteClassifier(CertifiedVote):
                 self._fitted_bound = for_all_sizes
         self._prior: NDArray[np.float64] | None = None
         if self._learns_prior():
-            self._prior = self._logistic(X, y)
+            self._prior = self._weigh(X, y)
             self._provenance["prior"] = PRIOR_LEARNED
         elif self.prior is not None and not isinstance(self.prior, str):
             self._prior = check_prior(self.prior, len(self.voters_))
             self._provenance["prior"] = PRIOR_GIVEN
 
     def _learns_prior(self) -> bool:
+        if self.prior is None:
+            return is_mixed(self.voters)
         return isinstance(self.prior, str) and self.prior == "learned"
 
-    def _logistic(self, X: Any, y: NDArray[Any]) -> NDArray[np.float64]:
-        ballots = self._votes(X)
-        sample = VoteStatistics.from_votes(ballots.codes, ballots.truth(y), keep_rows=True)
-        return logistic(sample)
+    def _weigh(self, X: Any, y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the weights that part A gives."""
+        seed = self._provenance["seed"]
+        return learned_weights(
+            self.voters,
+            self.voters_,
+            X,
+            y,
+            check_labels("classes_", self.classes_, ndim=1),
+            self.n_voters,
+            seed if isinstance(seed, int) else 0,
+            self.n_jobs,
+        )
 
     def _prior_again(self, X: Any, y: NDArray[Any]) -> ArrayLike | None:
         if self._learns_prior():
-            return self._logistic(X, y)
+            return self._weigh(X, y)
         return None if self.prior is None or isinstance(self.prior, str) else self._prior
 
     def _count(self, ballots: Ballots, codes: NDArray[Any]) -> VoteStatistics:

@@ -71,7 +71,7 @@ def certify(
     constant: options.Constant = None,
     voters: options.VoterKind = None,
     n_voters: options.NVoters = None,
-    prior: options.Prior = options.PRIOR,
+    prior: options.Prior = None,
     certify_size: options.CertifySize = None,
     model: Annotated[
         Path | None,
@@ -150,7 +150,7 @@ def certify(
     learner = MajorityVoteClassifier(
         voters=make_voters(voters, n_voters, jobs),
         bound=bound_at(bound, delta, constant),
-        prior=None if prior == options.PRIOR else prior,
+        prior=prior,
         certify_size=options.CERTIFY_SIZE if certify_size is None else certify_size,
         random_state=seed,
         n_jobs=jobs,
@@ -212,7 +212,7 @@ def _refuse(given: Mapping[str, Any], why: str) -> None:
 
 
 def _check_model_options(
-    data: list[str] | None, training: Mapping[str, Any], prior: str, own: Mapping[str, Any]
+    data: list[str] | None, training: Mapping[str, Any], prior: str | None, own: Mapping[str, Any]
 ) -> None:
     """Refuse options of training beside a model, a model without data, and what excludes it."""
     if not data:

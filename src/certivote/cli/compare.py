@@ -50,7 +50,7 @@ def compare(
     ] = False,
     voters: options.VoterKind = None,
     n_voters: options.NVoters = None,
-    prior: options.Prior = options.PRIOR,
+    prior: options.Prior = None,
     certify_size: options.CertifySize = None,
     test_size: Annotated[
         float,
@@ -92,10 +92,8 @@ def compare(
         note(line)
     folder = results_folder(out, table.name, "comparison", _FILES)
     rng = RandomState(seed)
-    share = options.CERTIFY_SIZE if certify_size is None else certify_size
-    ballots = _vote(
-        pool, _split(table, share, test_size, rng), prior, rng, jobs, verbose=0 if silent else 1
-    )
+    parts = _split(table, certify_size, test_size, rng)
+    ballots = _vote(pool, parts, prior, rng, jobs, verbose=0 if silent else 1)
     result = {
         "data": table.name,
         **_certify_all(ballots, delta, constant, share_delta, not silent),
@@ -109,17 +107,21 @@ def compare(
 
 
 def _split(
-    table: "Table", certify_size: float, test_size: float, rng: "RandomState"
+    table: "Table", certify_size: float | None, test_size: float, rng: "RandomState"
 ) -> list[tuple[Any, "NDArray[Any]"]]:
     """Return the rows that train, certify and test."""
     import numpy as np
 
+    from ..classifiers import share_to_certify
+
     for option, size in (("--certify-size", certify_size), ("--test-size", test_size)):
-        if not 0.0 < size < 1.0:
+        if size is not None and not 0.0 < size < 1.0:
             raise ValueError(f"{option} must be a share between 0 and 1, got {size}.")
     order = rng.permutation(len(table.y))
     n_test = 0 if table.test is not None else round(test_size * len(order))
-    n_b = round(certify_size * (len(order) - n_test))
+    rest = len(order) - n_test
+    asked = options.CERTIFY_SIZE if certify_size is None else certify_size
+    n_b = round(share_to_certify(asked, rest) * rest)
     cuts = np.split(order, [len(order) - n_test - n_b, len(order) - n_test])
     if min(len(cuts[0]), len(cuts[1]), len(cuts[2]) if table.test is None else 1) == 0:
         raise ValueError(f"{table.name} has too few rows to train, certify and test on.")
@@ -144,7 +146,7 @@ class _Ballots:
 def _vote(
     pool: "Pipeline",
     parts: list[tuple[Any, "NDArray[Any]"]],
-    prior: str,
+    prior: str | None,
     rng: "RandomState",
     jobs: int | None,
     verbose: int,
@@ -152,9 +154,7 @@ def _vote(
     """Train voters on the first part, learn a prior there if asked, and vote on the others."""
     import numpy as np
 
-    from ..learners import logistic
-    from ..statistics import VoteStatistics
-    from ..voters import fit_voters
+    from ..voters import fit_voters, is_mixed, learned_weights
 
     # The voters are trained on some of the classes, and name no others.
     classes = np.unique(np.concatenate([y for _, y in parts]))
@@ -166,8 +166,8 @@ def _vote(
         return ballots.codes, ballots.truth(y)
 
     weights = None
-    if prior != options.PRIOR:
-        weights = logistic(VoteStatistics.from_votes(*votes_and_labels(X, y), keep_rows=True))
+    if prior == "learned" or (prior is None and is_mixed(pool)):
+        weights = learned_weights(pool, voters, X, y, classes, n_jobs=jobs)
     certify, test = (votes_and_labels(*part) for part in parts[1:])
     labels, counts = np.unique(y, return_counts=True)
     usual = labels[counts.argmax()]

@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
@@ -15,6 +21,7 @@ from sklearn.tree._tree import Tree
 __all__ = ["check_compiled"]
 
 _GRADIENT_BOOSTING = (GradientBoostingClassifier, GradientBoostingRegressor)
+_OF_HISTOGRAMS = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 _LIBSVM = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
 _NO_PARTS = (type, FunctionType, BuiltinFunctionType, ModuleType, str, bytes, int, float)
 _LEAF = -1
@@ -24,13 +31,15 @@ def check_compiled(model: Any) -> None:
     """Refuse a model whose trees or support vectors would be read beyond their end.
 
     It looks at all that the model holds, before any of it is used. Gradient boosting is refused: it
-    writes where its trees say.
+    writes where its trees say. That of histograms only reads, but not if it is of categories.
     """
     for part in _parts_of(model):
-        if isinstance(part, Tree):
+        if isinstance(part, Tree | TreePredictor):
             raise ValueError("it holds the nodes of a tree outside of a tree.")
         if isinstance(part, _GRADIENT_BOOSTING):
             raise ValueError(f"it holds a {type(part).__name__}, whose numbers cannot be checked.")
+        if isinstance(part, _OF_HISTOGRAMS) and not _is_sound_boosting(part):
+            raise ValueError("it holds boosting whose nodes lead out of it, or are of categories.")
         if isinstance(part, BaseDecisionTree) and not _is_sound_tree(part):
             raise ValueError("it holds a tree whose nodes lead out of it.")
         if isinstance(part, _LIBSVM) and not _is_sound_machine(part):
@@ -56,6 +65,8 @@ def _inside(part: Any) -> Iterable[Any]:
         return part.view(np.ndarray).ravel().tolist() if part.dtype.hasobject else ()
     if isinstance(part, BaseDecisionTree):
         return [value for name, value in vars(part).items() if name != "tree_"]
+    if isinstance(part, _OF_HISTOGRAMS):
+        return [value for name, value in vars(part).items() if name != "_predictors"]
     return gc.get_referents(part)
 
 
@@ -75,6 +86,38 @@ def _is_sound_tree(owner: Any) -> bool:
         and np.array_equal(children, np.arange(1, n))
         and np.all((features >= 0) & (features < n_features))
         and _depth(left, right) <= tree.max_depth
+    )
+
+
+def _is_sound_boosting(owner: Any) -> bool:
+    """Tell whether every path of every tree ends, at a node and by features that are there."""
+    state = vars(owner)
+    if "_predictors" not in state:
+        return True
+    if state.get("_preprocessor") is not None or state.get("is_categorical_") is not None:
+        return False
+    trees = [tree for step in state["_predictors"] for tree in step]
+    return all(_is_sound_path(tree, _n_features(owner) or 0) for tree in trees)
+
+
+def _is_sound_path(tree: Any, n_features: int) -> bool:
+    """Tell whether the nodes of one tree lead to later ones, until there is a leaf.
+
+    That they are nodes, of the kind that is expected, is asked when they are read.
+    """
+    nodes = vars(tree).get("nodes") if type(tree) is TreePredictor else None
+    if type(nodes) is not np.ndarray:
+        return False
+    own = np.flatnonzero(nodes["is_leaf"] == 0)
+    inner = nodes[own]
+    return bool(
+        len(nodes) > 0
+        and np.all(inner["feature_idx"] >= 0)
+        and np.all(inner["feature_idx"] < n_features)
+        and not inner["is_categorical"].any()
+        and all(
+            np.all((inner[side] > own) & (inner[side] < len(nodes))) for side in ("left", "right")
+        )
     )
 
 

@@ -19,7 +19,7 @@ from ..classifiers import CertifiedVote
 from ..classifiers.model import two_answers
 from ..tables import Table
 from ..tables.asked import Asked
-from ..voters import Stumps, TableFeatures, Trees, predictions
+from ..voters import Mixed, Stumps, TableFeatures, Trees, predictions
 from .data import read
 from .output import is_safe, note
 
@@ -39,12 +39,12 @@ __all__ = [
 
 # One line of a terminal, as a note.
 TRUST = "loading a .joblib file runs code that is in it: load only what you trust."
-_KINDS = ("trees", "forest", "extra-trees", "stumps")
+_KINDS = ("trees", "mixed", "forest", "extra-trees", "stumps")
 
 
-def check_prior(prior: str) -> None:
-    """Refuse anything but the two priors that the command line knows."""
-    if prior not in ("uniform", "learned"):
+def check_prior(prior: str | None) -> None:
+    """Refuse anything but the two priors that the command line knows, or none."""
+    if prior not in (None, "uniform", "learned"):
         raise ValueError(f"--prior must be uniform or learned, got {prior!r}.")
 
 
@@ -60,8 +60,8 @@ def make_voters(kind: str | None, n_voters: int | None, n_jobs: int | None) -> P
         if n_voters is not None:
             raise ValueError("--n-voters is for trees: stumps are ten thresholds per column.")
         voters: Any = Stumps()
-    elif kind == "trees":
-        voters = Trees(n_voters or 100)
+    elif kind in ("mixed", "trees"):
+        voters = (Mixed if kind == "mixed" else Trees)(n_voters=n_voters or 100)
     else:
         ensemble = RandomForestClassifier if kind == "forest" else ExtraTreesClassifier
         voters = ensemble(n_voters or 100, n_jobs=n_jobs)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # What is taken where nothing else is asked for.
 DATA, DELTA = "breast-cancer", 0.05
-PRIOR, CERTIFY_SIZE, SEED = "uniform", 0.5, 0
+CERTIFY_SIZE, SEED = "auto", 0
 
 RUNS_CODE = (
     "Loading a .joblib file runs code that is in it: name only a file that you trust. A .skops "
@@ -199,22 +199,26 @@ Kl = Annotated[
 VoterKind = Annotated[
     str | None,
     typer.Option(
-        help="trees (the default: each on all of part A), forest (bootstrapped), extra-trees, or "
-        "stumps (ten thresholds per column)."
+        help="trees (the default: each on all of part A), mixed (forests, boosting, logistic "
+        "regression, SVM, neighbours and naive Bayes, weighted on part A), forest (bootstrapped), "
+        "extra-trees, or stumps (ten thresholds per column)."
     ),
 ]
-NVoters = Annotated[int | None, typer.Option(help="The number of trees: 100 if not given.")]
+NVoters = Annotated[
+    int | None, typer.Option(help="The number of trees of a forest: 100 if not given.")
+]
 Prior = Annotated[
-    str,
+    str | None,
     typer.Option(
         help="What the weights start from, fixed before part B is looked at: uniform, or learned "
-        "(on part A: for weak voters such as stumps)."
+        "(on part A: what mixed voters do, and good for weak ones such as stumps)."
     ),
 ]
 CertifySize = Annotated[
     float | None,
     typer.Option(
-        help="The share of the rows that certify, 0.5 if not given; the others train the voters."
+        help="The share of the rows that certify; the others train the voters. If not given, half "
+        "of fewer than 5,000 rows, or groups, and three tenths of more."
     ),
 ]
 Seed = Annotated[

@@ -47,7 +47,10 @@ _OWN = {
     ),
     "certivote.statistics": ("VoteStatistics",),
     "certivote.voters": (
+        "Dense",
         "EstimatorGroup",
+        "Joined",
+        "Mixed",
         "PredictionTable",
         "Preparation",
         "Prepared",
@@ -66,6 +69,8 @@ _OTHERS = {
     "numpy": ("dtype", "number"),
     "sklearn.calibration": ("_CalibratedClassifier", "_SigmoidCalibration"),
     "sklearn.compose._column_transformer": ("make_column_selector",),
+    # Its numbers are checked: see check_compiled.
+    "sklearn.ensemble._hist_gradient_boosting.predictor": ("TreePredictor",),
     "sklearn.feature_selection._univariate_selection": ("f_classif",),
     "sklearn.metrics._classification": (
         "accuracy_score",

@@ -160,6 +160,7 @@ def _verify_votes(
     from ..tables.asked import Asked
     from ..tables.checks import TOPICS
     from ..tables.reading import sha256_of
+    from ..voters import joined_of
     from .data import builtin_names, say_of_file
     from .models import blame, compared, load_model, read_for
 
@@ -208,7 +209,9 @@ def _verify_votes(
     except Exception:
         blame(vote, table, positive)
         raise
-    checked, not_checked = _origins(provenance)
+    voters = getattr(vote, "voters_", None)
+    remembered = voters is not None and joined_of(voters.groups) is not None
+    checked, not_checked = _origins(provenance, remembered)
     if compared_with:
         checked.append("what the older model predicts on the data, and the difference")
         not_checked.append("that the older model was trained and chosen on other data")
@@ -245,8 +248,11 @@ def _check_left_out(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Non
         )
 
 
-def _origins(provenance: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Return what a count of the votes checks, and what it does not, by where all came from."""
+def _origins(provenance: Mapping[str, Any], remembered: bool) -> tuple[list[str], list[str]]:
+    """Return what a count of the votes checks, and what it does not, by where all came from.
+
+    Mixed voters remember where they erred on rows that they had not seen, and learn from that.
+    """
     from ..certificate.provenance import (
         FROZEN,
         MODEL,
@@ -273,6 +279,9 @@ def _origins(provenance: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         checked.append("the prior: it is the weights of the model")
     elif prior is None and provenance["voters_from"] != MODEL:
         checked.append("the prior: it is uniform")
+    elif prior == PRIOR_LEARNED and remembered:
+        checked.append("the prior: it follows from the errors on part A that the model remembers")
+        not_checked.append("that mixed voters erred there as the model remembers")
     elif prior == PRIOR_LEARNED:
         checked.append("the prior: it was learned again on part A")
     if prior == PRIOR_GIVEN:

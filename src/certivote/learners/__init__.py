@@ -4,7 +4,7 @@ from ._qp import InfeasibleError
 from .cbboost import cb_boost
 from .complement import Gram, gram, self_complemented
 from .cqboost import cq_boost
-from .logistic import logistic
+from .logistic import logistic, logistic_of_shares
 from .mincq import min_cq
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "cq_boost",
     "gram",
     "logistic",
+    "logistic_of_shares",
     "min_cq",
     "self_complemented",
 ]

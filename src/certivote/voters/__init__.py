@@ -7,14 +7,20 @@ from .._utils.addresses import publish
 from .base import Voters, predictions
 from .ensembles import inner_data, inner_estimator
 from .estimators import EstimatorGroup, Preparation, Prepared, as_bare_array, as_tree_data
+from .members import Dense
+from .mixed import Joined, Mixed, joined_of
 from .preparing import TableFeatures
 from .sources import fit_voters, frozen_parts, is_frozen
 from .stumps import Stump, Stumps
 from .table import PredictionTable, TableGroup
 from .trees import Trees
+from .weighing import is_mixed, learned_weights
 
 __all__ = [
+    "Dense",
     "EstimatorGroup",
+    "Joined",
+    "Mixed",
     "PredictionTable",
     "Preparation",
     "Prepared",
@@ -31,6 +37,9 @@ __all__ = [
     "inner_data",
     "inner_estimator",
     "is_frozen",
+    "is_mixed",
+    "joined_of",
+    "learned_weights",
     "predictions",
 ]
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .base import Group
 from .estimators import EstimatorGroup, Preparation, Prepared, as_bare_array, as_tree_data
+from .mixed import Joined, Mixed
 from .stumps import Stumps
 from .trees import Trees
 
@@ -41,9 +42,9 @@ def unpack(estimator: Any) -> Group:
     Pipelines, searches and `FrozenEstimator` are looked into.
     """
     transformers, inner = _open(estimator)
-    if isinstance(inner, Trees):
+    if isinstance(inner, Trees | Mixed):
         inner = inner.group_
-    group: Group = inner if isinstance(inner, Stumps | EstimatorGroup) else _members(inner)
+    group: Group = inner if isinstance(inner, Stumps | EstimatorGroup | Joined) else _members(inner)
     for steps in reversed(transformers):
         group = Prepared(steps, group)
     return group

@@ -12,19 +12,18 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.progress import progress_bar
 from .base import Voters, guarded
 from .ensembles import check_one_output, inner_estimator, unpack
 from .estimators import EstimatorGroup
+from .mixed import Mixed
 from .preparing import TableFeatures, needs_features
 from .stumps import Stumps
 from .table import PredictionTable
-from .trees import Trees, train_each
+from .trees import Trees, grow, train_each
 
 __all__ = ["fit_voters", "frozen_parts", "is_frozen"]
 
 _GROWING = (RandomForestClassifier, ExtraTreesClassifier)
-_TREES_AT_ONCE = 10
 
 
 def is_frozen(voters: Any) -> bool:
@@ -111,7 +110,7 @@ def fit_voters(
         The data that trains them; if all of them are frozen, the data that certifies them, of which
         only the number of columns is looked at.
     n_voters : int, default=100
-        The number of trees, where the voters are "trees".
+        The number of trees, where the voters are "trees"; of each forest, where they are "mixed".
     random_state : RandomState, default=None
         Where seeds come from.
     n_jobs : int, default=None
@@ -138,14 +137,14 @@ def fit_voters(
     if isinstance(voters, list | tuple):
         return Voters([_fit_list(voters, X, y, rng, n_jobs, verbose)])
     if voters is None or isinstance(voters, str):
-        named = {"trees": Trees(n_voters), "stumps": Stumps()}
+        named = {"mixed": Mixed(None, n_voters), "trees": Trees(n_voters), "stumps": Stumps()}
         name = "trees" if voters is None else voters
         if name not in named:
             known = ", ".join(map(repr, named))
             raise ValueError(f"voters must be {known}, classifiers or a list, got {voters!r}.")
         voters = named[name]
-        if needs_features(X):
-            voters = Pipeline([("columns", TableFeatures()), ("voters", voters)])
+    if isinstance(voters, Mixed | Trees | Stumps) and needs_features(X):
+        voters = Pipeline([("columns", TableFeatures()), ("voters", voters)])
     return Voters([unpack(_fit_one(voters, X, y, rng, "voters", n_jobs, verbose))])
 
 
@@ -184,7 +183,9 @@ def _fit_one(
 ) -> Any:
     """Return a fitted copy of a classifier, or the classifier itself if it is frozen."""
     last = voter.steps[-1][1] if isinstance(voter, Pipeline) else voter
-    if not hasattr(voter, "fit") or not (is_classifier(voter) or isinstance(last, Stumps | Trees)):
+    if not hasattr(voter, "fit") or not (
+        is_classifier(voter) or isinstance(last, Mixed | Stumps | Trees)
+    ):
         raise ValueError(f"{name} must be a scikit-learn classifier, got {voter!r}.")
     if is_frozen(voter):
         try:
@@ -201,30 +202,12 @@ def _fit_one(
             stacklevel=2,
         )
     fresh = _seeded(clone(voter), rng)
-    if isinstance(last, Trees):
+    if isinstance(last, Mixed | Trees):
         own = fresh.steps[-1][1] if isinstance(fresh, Pipeline) else fresh
         own.set_params(n_jobs=n_jobs, verbose=verbose)
     if verbose and isinstance(last, _GROWING) and not last.warm_start:
-        return _grow(fresh, X, y, verbose)
+        return grow(fresh, X, y, verbose)
     return fresh.fit(guarded(X), y)
-
-
-def _grow(forest: Any, X: Any, y: Any, verbose: int) -> Any:
-    """Fit a forest, alone or at the end of a pipeline, some trees at a time under a progress bar.
-
-    A warm start draws the seeds of the trees that are there again: the forest is the same.
-    """
-    *steps, (_, last) = forest.steps if isinstance(forest, Pipeline) else [("", forest)]
-    if steps:
-        X = forest[:-1].fit_transform(X, y)
-    total = last.n_estimators
-    with progress_bar("training", total, verbose) as advance:
-        last.set_params(warm_start=True)
-        for done in range(0, total, _TREES_AT_ONCE):
-            last.set_params(n_estimators=min(done + _TREES_AT_ONCE, total)).fit(X, y)
-            advance(last.n_estimators - done)
-        last.set_params(warm_start=False)
-    return forest
 
 
 def _looks_fitted(voter: Any) -> bool:

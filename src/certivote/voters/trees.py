@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 
@@ -13,7 +14,9 @@ from .._utils.progress import progress_bar
 from .._utils.validation import check_positive
 from .estimators import EstimatorGroup, as_tree_data
 
-__all__ = ["Trees", "train_each"]
+__all__ = ["Trees", "grow", "train_each"]
+
+_TREES_AT_ONCE = 10
 
 
 def train_each(
@@ -34,6 +37,24 @@ def train_each(
 
         parallel = Parallel(n_jobs=n_jobs, prefer="threads")
         return list(parallel(delayed(one)(index, seed) for index, seed in enumerate(seeds)))
+
+
+def grow(forest: Any, X: Any, y: Any, verbose: int, what: str = "training") -> Any:
+    """Fit a forest, alone or at the end of a pipeline, some trees at a time under a progress bar.
+
+    A warm start draws the seeds of the trees that are there again: the forest is the same.
+    """
+    *steps, (_, last) = forest.steps if isinstance(forest, Pipeline) else [("", forest)]
+    if steps:
+        X = forest[:-1].fit_transform(X, y)
+    total = last.n_estimators
+    with progress_bar(what, total, verbose) as advance:
+        last.set_params(warm_start=True)
+        for done in range(0, total, _TREES_AT_ONCE):
+            last.set_params(n_estimators=min(done + _TREES_AT_ONCE, total)).fit(X, y)
+            advance(last.n_estimators - done)
+        last.set_params(warm_start=False)
+    return forest
 
 
 class Trees(BaseEstimator):

@@ -1,0 +1,308 @@
+"""Voters of every kind, and weights from predictions for rows that they were not trained on."""
+
+import pickle
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
+
+from certivote import MajorityVoteClassifier
+from certivote.learners import logistic_of_shares
+from certivote.voters import Dense, Mixed, fit_voters, joined_of, members
+from certivote.voters.members import MEMBERS, Facts, Member
+from certivote.voters.mixed import folds_of
+
+BOOSTING = MEMBERS["boosting"]
+QUICK = ["forest", "logistic", "bayes"]
+X, Y = make_classification(240, 6, n_informative=4, flip_y=0.1, random_state=0)
+
+
+def vote_of(voters="mixed", **settings):
+    return MajorityVoteClassifier(
+        voters, **{"n_voters": 5, "bound": "heldout", "random_state": 0, **settings}
+    )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick():
+    """Boosting that is over soon."""
+    kinds = [HistGradientBoostingClassifier(max_iter=k, early_stopping=False) for k in (3, 6)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(MEMBERS, "boosting", replace(BOOSTING, candidates=lambda facts: kinds))
+        yield
+
+
+@pytest.fixture(scope="module")
+def every():
+    """All members, on data that is small enough to tune them."""
+    return Mixed(n_voters=7, random_state=3).fit(X, Y).group_
+
+
+# --- the members ---
+
+
+def test_there_is_every_kind(every):
+    assert every.names == list(MEMBERS)
+    assert every.sizes == [7, 7, 7, 1, 1, 1, 1, 1]
+    assert len(every) == 26
+    assert not every.left_out
+    assert not every.failed
+
+
+def test_trees_of_a_forest_vote_each_for_itself_and_the_others_as_they_are(every):
+    voters = fit_voters(Mixed(n_voters=7, random_state=3), X, Y)
+    codes = voters.votes(X, np.array([0, 1])).codes
+    for index in (0, 6, 7, 20, 21, 25):
+        np.testing.assert_array_equal(codes[:, index], every[index].predict(X.astype(np.float32)))
+    with pytest.raises(IndexError):
+        every[26]
+
+
+def test_the_forest_errs_out_of_bag_as_scikit_learn_counts():
+    """Its leaves are pure: a tree's probability of a class is whether it votes for it."""
+    seed = np.random.RandomState(3).randint(np.iinfo(np.int32).max)
+    forest = RandomForestClassifier(40, oob_score=True, random_state=seed).fit(X, Y)
+    group = Mixed(["forest"], n_voters=40, random_state=3).fit(X, Y).group_
+    right = forest.oob_decision_function_[np.arange(len(Y)), Y]
+    np.testing.assert_allclose(group.shares[:, 0], 1.0 - right, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["boosting", "logistic", "svm", "neighbours", "bayes"])
+def test_others_err_on_folds_that_they_were_not_trained_on(name, every):
+    rng = np.random.RandomState(3)
+    for _ in MEMBERS:
+        rng.randint(np.iinfo(np.int32).max)
+    where = np.empty(len(Y), dtype=int)
+    for number, fold in enumerate(folds_of(Y, rng)):
+        where[fold] = number
+    losses = [
+        cross_val_predict(kind, X, Y, cv=PredefinedSplit(where)) != Y
+        for kind in MEMBERS[name].candidates(Facts(*X.shape, sparse=False))
+    ]
+    expected = min(losses, key=np.sum)
+    np.testing.assert_array_equal(every.shares[:, every.names.index(name)], expected)
+
+
+def test_folds_spread_the_classes():
+    codes = np.repeat([0, 1], [50, 10])
+    folds = folds_of(codes, np.random.RandomState(0))
+    assert [np.bincount(codes[fold]).tolist() for fold in folds] == [[10, 2]] * 5
+    np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(60))
+
+
+def test_the_weights_are_those_of_blocks_shared_by_their_voters(every):
+    of_blocks = logistic_of_shares(every.shares)
+    found = np.split(every.weights, np.cumsum(every.sizes)[:-1])
+    np.testing.assert_allclose([part.sum() for part in found], of_blocks, atol=1e-12)
+    assert all(np.all(part == part[0]) for part in found)
+    assert every.weights.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_the_same_seed_gives_the_same_voters_however_many_are_trained_at_once(every, capsys):
+    again = Mixed(n_voters=7, random_state=3, n_jobs=2, verbose=1).fit(X, Y).group_
+    np.testing.assert_array_equal(again.shares, every.shares)
+    for one, other in zip(again, every, strict=True):
+        np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    told = capsys.readouterr().err
+    assert all(f"training {name}" in told for name in MEMBERS)
+    other = Mixed(QUICK, n_voters=7, random_state=4).fit(X, Y).group_
+    assert not np.array_equal(other.shares[:, 0], every.shares[:, 0])
+
+
+def test_a_member_does_not_depend_on_the_others(every):
+    alone = Mixed(QUICK, n_voters=7, random_state=3).fit(X, Y).group_
+    columns = [every.names.index(name) for name in QUICK]
+    np.testing.assert_array_equal(alone.shares, every.shares[:, columns])
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_settings_are_tried_on_small_data_only(name):
+    member = BOOSTING if name == "boosting" else MEMBERS[name]
+    small = member.candidates(Facts(1000, 200, sparse=False))
+    large = member.candidates(Facts(1000, 201, sparse=False))
+    assert len(large) == 1 <= len(small)
+
+
+# --- the vote ---
+
+
+def test_part_b_tests_weights_that_it_did_not_give():
+    vote = vote_of(Mixed(QUICK, n_voters=5)).fit(X, Y)
+    order = np.random.RandomState(0).permutation(len(Y))
+    part_b = order[-vote.certificate_.n_samples :]
+    other = Y.copy()
+    other[part_b] = np.random.default_rng(1).integers(2, size=len(part_b))
+    again = vote_of(Mixed(QUICK, n_voters=5)).fit(X, other)
+    np.testing.assert_array_equal(again.certificate_.prior, vote.certificate_.prior)
+    assert vote.certificate_.provenance["prior"] == "learned on part A"
+    assert again.certificate_.risk_bound > vote.certificate_.risk_bound
+
+
+def test_predict_is_the_weighted_hard_vote():
+    vote = vote_of(Mixed(QUICK, n_voters=5)).fit(X, Y)
+    votes = np.stack([voter.predict(X.astype(np.float32)) for voter in vote.voters_], axis=1)
+    np.testing.assert_array_equal(vote.predict(X), votes @ vote.weights_ > 0.5)
+
+
+def test_it_is_verified_and_pickled():
+    vote = vote_of(Mixed(QUICK, n_voters=5)).fit(X, Y)
+    vote.verify(X, Y)
+    again = pickle.loads(pickle.dumps(vote))
+    np.testing.assert_array_equal(again.predict(X), vote.predict(X))
+    again.verify(X, Y)
+    joined_of(again.voters_.groups).shares[:, 0] = 0.5
+    with pytest.raises(ValueError, match="the prior of the certificate is not the one"):
+        again.verify(X, Y)
+
+
+def test_equal_weights_are_still_to_be_had():
+    vote = vote_of(Mixed(QUICK, n_voters=5), prior="uniform").fit(X, Y)
+    np.testing.assert_allclose(vote.weights_, 1 / 7)
+    assert "prior" not in vote.certificate_.provenance
+
+
+def test_several_classes_with_names():
+    X3, codes = make_classification(200, 6, n_informative=4, n_classes=3, random_state=1)
+    y = np.array(["ash", "birch", "cedar"])[codes]
+    vote = vote_of(Mixed(QUICK, n_voters=5)).fit(X3, y)
+    assert set(vote.predict(X3)) == {"ash", "birch", "cedar"}
+    assert vote.certificate_.risk_bound < 0.6
+
+
+# --- the data ---
+
+
+def test_frames_with_categories_and_gaps_and_texts():
+    rng = np.random.default_rng(0)
+    town = np.where(Y == 1, "Ulm", "Bonn").astype(object)
+    town[rng.random(len(Y)) < 0.2] = None
+    frame = pd.DataFrame({"x": X[:, 0], "town": town})
+    frame.loc[::7, "x"] = np.nan
+    frame["said"] = [f"it was said {i} times" for i in range(len(Y))]
+    vote = vote_of().fit(frame, Y)
+    assert len(joined_of(vote.voters_.groups).names) == len(MEMBERS)
+    assert vote.certificate_.risk_bound < 0.3
+    words = np.array([f"a {'good' if y else 'bad'} day {i}" for i, y in enumerate(Y)], dtype=object)
+    assert vote_of(Mixed(QUICK, n_voters=5)).fit(words, Y).certificate_.risk_bound < 0.1
+
+
+def test_gaps_may_come_later():
+    vote = vote_of(n_voters=3).fit(X, Y)
+    holes = X[:40].copy()
+    holes[:, 2] = np.nan
+    assert len(vote.predict(holes)) == 40
+
+
+def test_sparse_data(monkeypatch):
+    monkeypatch.setitem(MEMBERS, "boosting", BOOSTING)
+    table = sparse.random(60, 30, density=0.2, random_state=0, format="csr")
+    y = np.asarray(table[:, :3].sum(axis=1)).ravel() > 0.2
+    vote = vote_of(n_voters=3).fit(table, y)
+    assert len(joined_of(vote.voters_.groups).names) == len(MEMBERS)
+    np.testing.assert_array_equal(vote.predict(table), vote.predict(sparse.csc_array(table)))
+
+
+def test_dense_data_stays_as_it_is():
+    np.testing.assert_array_equal(Dense().fit_transform(X), X)
+
+
+def test_sparse_data_that_is_too_large_to_write_out(monkeypatch):
+    monkeypatch.setattr(members, "MOST_CELLS", 700)
+    table = sparse.csr_array(X)
+    with pytest.warns(UserWarning, match="left out of the mixed voters: boosting, as it takes no"):
+        vote = vote_of(n_voters=3).fit(table, Y)
+    assert "boosting" not in joined_of(vote.voters_.groups).names
+    assert not vote.certificate_.findings
+    with pytest.raises(ValueError, match="members must be for this data, got 'boosting': it takes"):
+        vote_of(Mixed(["forest", "boosting"])).fit(table, Y)
+
+
+def test_slow_members_are_left_out_by_a_rule(monkeypatch):
+    monkeypatch.setattr(members, "MOST_ROWS", 119)
+    with pytest.warns(UserWarning, match=r"svm, as it is for at most 119 .* are 120; neighbours"):
+        vote = vote_of(n_voters=3).fit(X, Y)
+    names = joined_of(vote.voters_.groups).names
+    assert names == [name for name in MEMBERS if name not in ("svm", "neighbours")]
+    with pytest.raises(ValueError, match="got 'svm': it is for at most 119 training rows"):
+        vote_of(Mixed(["svm"])).fit(X, Y)
+
+
+# --- what goes wrong ---
+
+
+class Broken(ClassifierMixin, BaseEstimator):
+    """Fails where it is told to."""
+
+    def __init__(self, where="fit"):
+        self.where = where
+
+    def fit(self, X, y):
+        if self.where == "fit":
+            raise RuntimeError("it does not fit")
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        raise RuntimeError("it cannot tell")
+
+
+@pytest.mark.parametrize(("where", "why"), [("fit", "does not fit"), ("predict", "cannot tell")])
+def test_a_member_that_fails_is_left_out_and_the_certificate_says_so(where, why, monkeypatch):
+    monkeypatch.setitem(MEMBERS, "svm", Member(lambda facts: [Broken(where)]))
+    with pytest.warns(UserWarning, match=f"svm is left out of the mixed voters, .* {why}"):
+        vote = vote_of(n_voters=3).fit(X, Y)
+    assert "svm" not in joined_of(vote.voters_.groups).names
+    (finding,) = vote.certificate_.findings
+    assert why in finding
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        vote.verify(X, Y)
+    with pytest.raises(ValueError, match=f"members: 'svm' cannot be trained .*{why}"):
+        vote_of(Mixed(["forest", "svm"])).fit(X, Y)
+
+
+def test_data_that_no_member_takes_is_an_error():
+    with pytest.raises(ValueError, match="infinity"):
+        Mixed(QUICK).fit(np.where(X > 2, np.inf, X), Y)
+    with pytest.raises(ValueError, match="could not convert string"):
+        Mixed(QUICK).fit(np.full((10, 2), "a", dtype=object), Y[:10])
+
+
+@pytest.mark.parametrize("m", [2, 3, 4, 8])
+def test_fewer_rows_than_folds(m):
+    rows = np.concatenate([np.flatnonzero(Y == 0)[: m - m // 2], np.flatnonzero(Y == 1)[: m // 2]])
+    group = Mixed(n_voters=3, random_state=0).fit(X[rows], Y[rows]).group_
+    assert group.names == list(MEMBERS)
+    assert group.weights.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_a_class_that_a_fold_does_not_hold():
+    y = np.zeros(60, dtype=int)
+    y[7] = 1
+    group = Mixed(n_voters=3, random_state=0).fit(X[:60], y).group_
+    assert group.names == list(MEMBERS)
+    # Whoever is trained without it cannot name it.
+    assert group.shares[7, 3:].tolist() == [1.0] * 5
+
+
+def test_one_class_leaves_the_forests():
+    with pytest.warns(UserWarning, match="boosting, as it needs two classes"):
+        vote = vote_of(n_voters=3).fit(X, np.ones(len(Y), dtype=int))
+    assert joined_of(vote.voters_.groups).names == ["forest", "extra-trees", "larger-leaves"]
+
+
+@pytest.mark.parametrize("named", [[], ["oak"], "oak"])
+def test_unknown_members_are_refused(named):
+    with pytest.raises(ValueError, match="members must be some of 'forest', 'extra-trees'"):
+        Mixed(named).fit(X, Y)
+
+
+def test_one_name_is_enough():
+    assert clone(Mixed("bayes")).fit(X, Y).group_.names == ["bayes"]
