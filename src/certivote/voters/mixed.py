@@ -18,7 +18,7 @@ from sklearn.utils import Tags, check_array, check_random_state
 from .._utils.progress import progress_bar
 from .._utils.validation import check_positive
 from ..learners import logistic_of_shares
-from .base import Column, Group
+from .base import Column, Group, Together
 from .estimators import EstimatorGroup, Prepared, as_tree_data
 from .members import MEMBERS, Facts, facts_of
 from .trees import grow
@@ -107,6 +107,12 @@ class Joined:
         """Return what one voter names, as `Group` says."""
         number, own = self._at(index)
         return self.groups[number].column(own, prepared[number], classes)
+
+    def together(
+        self, members: Sequence[int], prepared: Any, classes: NDArray[Any]
+    ) -> Together | None:
+        """Return None: voters of several kinds are asked one by one."""
+        return None
 
 
 def joined_of(groups: Sequence[Group]) -> Joined | None:
