@@ -97,6 +97,7 @@ VOTES = {
     **{f"bound {name}": few(bound=get_bound(name, delta=0.1)) for name in list_bounds()},
     "prior": few(prior="learned"),
     "sparse": few(voters=Mixed(["forest", "boosting", "bayes"], n_voters=3)),
+    "out of bag": few(certification="oob", bound="lacasse"),
     "claims": few(bound="heldout", claims=CLAIMS, abstain=0.3),
     "lbfgs": few(solver=LBFGS(), bound="tandem"),
     "alternating": few(solver=Alternating(), bound="tandem"),

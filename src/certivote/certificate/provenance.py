@@ -8,12 +8,14 @@ from typing import Any
 
 from .._utils.validation import check_choice, check_count, check_number
 from ..bounds import Bound
-from ..statistics import UnlabelledStatistics, kind_of
+from ..statistics import OutOfBagStatistics, UnlabelledStatistics, kind_of
 from ..statistics.base import check_name
 
 __all__ = [
+    "BAGS",
     "DATA_KEYS",
     "FROZEN",
+    "FROZEN_BAGS",
     "MODEL",
     "NEW_DATA",
     "PRIOR_GIVEN",
@@ -37,6 +39,8 @@ SPLIT = "part A of a random split"
 FROZEN = "frozen, trained elsewhere"
 NEW_DATA = "a fitted vote, certified on new data"
 MODEL = "a classifier, as it is"
+BAGS = "bags of the certification examples"
+FROZEN_BAGS = "frozen, trained on bags of the certification examples"
 # How a split is shown that was by time.
 _EARLIER = "the earlier rows"
 
@@ -48,6 +52,7 @@ DATA_KEYS = frozenset({"data", "data_sha256", "target", "dropped", "categorical"
 DATA_KEYS |= {"na_values", "keep_na", "rows_without_label"}
 # What there is only where voters were trained on part A, or where an estimator was fitted.
 _OF_A_SPLIT = frozenset({"voter_samples", "seed", "certify_size", "frozen_parts"})
+_OF_BAGS = frozenset({"voters_from", "voter_samples", "prior"})
 _OF_A_FIT = frozenset({"added_samples", "look", "delta_of_all_looks"})
 
 
@@ -124,7 +129,7 @@ def _probability(name: str, value: object) -> float:
 
 
 _KEYS: dict[str, Callable[[str, object], Any]] = {
-    "voters_from": _choice(SPLIT, FROZEN, NEW_DATA, MODEL),
+    "voters_from": _choice(SPLIT, FROZEN, NEW_DATA, MODEL, BAGS, FROZEN_BAGS),
     "positive": _text,
     "classifier": _text,
     "grouped_by": _text,
@@ -133,6 +138,7 @@ _KEYS: dict[str, Callable[[str, object], Any]] = {
     "seed": _seed,
     "certify_size": _size,
     "frozen_parts": check_count,
+    "bag_size": _probability,
     "prior": _choice(PRIOR_GIVEN, PRIOR_LEARNED),
     "added_samples": check_count,
     "look": check_count,
@@ -188,6 +194,10 @@ _CLASSIFIER = (
     "The classifier, and whatever prepares its data, was trained and chosen on other data, and "
     "will be what it is now."
 )
+_FOREST = (
+    "The forest is the only one that was trained on these examples, or it was chosen without "
+    "looking at them: its seed, its settings and the number of its members too."
+)
 _BY_ORIGIN = {
     SPLIT: (
         "Whatever looks at more than one row (scaling, feature selection, tuning) happened inside "
@@ -203,6 +213,13 @@ _BY_ORIGIN = {
         _EXAMPLES,
         _SEARCH,
     ),
+    BAGS: (
+        "No other seed, size of the bags or kind of voters was tried: keeping the best of several "
+        "is a choice that looks at the certification examples.",
+        _EXAMPLES,
+        _SEARCH,
+    ),
+    FROZEN_BAGS: (_FOREST, _EXAMPLES, _SEARCH),
     NEW_DATA: (_EXAMPLES,),
     MODEL: (
         _CLASSIFIER,
@@ -351,7 +368,8 @@ def facts_of(provenance: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
     """Return a provenance of Python's own numbers and texts, and refuse an impossible one."""
-    own = kind_of(provenance).check_facts(provenance)
+    kind = kind_of(provenance)
+    own = kind.check_facts(provenance)
     own |= {
         name: check(name, provenance[name]) for name, check in _FACTS.items() if name in provenance
     }
@@ -370,19 +388,26 @@ def check_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
         known = {"voters_from", "positive", "grouped_by", *DATA_KEYS}
         known |= {"seed"} if "grouped_by" in checked else set()
         known |= {"classifier"} if origin == MODEL else set()
+    elif origin in (BAGS, FROZEN_BAGS):
+        known = {*_OF_BAGS, *DATA_KEYS, *(("seed", "bag_size") if origin == BAGS else ())}
     elif origin == SPLIT:
-        known -= {"positive", "classifier"}
+        known -= {"positive", "classifier", "bag_size"}
     else:
         known -= {
             "positive",
             "classifier",
             "split_by_time",
+            "bag_size",
             *_OF_A_SPLIT,
             *(_OF_A_FIT if origin != FROZEN else ()),
         }
         known |= {"seed"} if origin == FROZEN and "grouped_by" in checked else set()
-        if checked.get("prior") == PRIOR_LEARNED:
-            known.remove("prior")
+    if checked.get("prior") == PRIOR_LEARNED and origin != SPLIT:
+        known = known - {"prior"}
+    if origin is not None and (origin in (BAGS, FROZEN_BAGS)) != (kind is OutOfBagStatistics):
+        raise ValueError(
+            f"provenance must not have statistics={kind.kind!r} where voters_from is {origin!r}."
+        )
     if "grouped_by" in checked and "seed" not in checked:
         raise ValueError("provenance must say the seed of the draw, where there are groups.")
     misplaced = sorted(set(checked) - known - set(own))

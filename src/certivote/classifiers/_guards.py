@@ -33,6 +33,7 @@ __all__ = [
     "seen_by_votes",
     "training_rows",
     "twins",
+    "twins_of_bags",
     "unknown_labels",
     "unseen_classes",
 ]
@@ -151,6 +152,20 @@ def rows_beside(
         "together. Then the examples are not independent, and the certificate is not valid: say "
         "which rows belong together by groups (--group)."
     ]
+
+
+def twins_of_bags(look: Examination, X: Any, rows: NDArray[np.uint64]) -> None:
+    """Say if many rows come again that are too rich for that to be chance: in a bag and outside."""
+    distinct, times = np.unique(rows, return_counts=True)
+    twinned = int(times[times > 1].sum())
+    found = []
+    if _many(rows.size - distinct.size, rows.size) and is_hardly_chance(X, rows):
+        found.append(
+            f"{twinned / rows.size:.0%} of the rows have a twin: voters are tested on rows whose "
+            "twins trained them. If rows were copied (oversampling, several rows of one subject), "
+            "the certificate is not valid."
+        )
+    look.look(DUPLICATES, found, _repeats(rows))
 
 
 def copies(look: Examination, X: Any, rows: NDArray[np.uint64]) -> None:

@@ -724,10 +724,9 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             self._check_provenance(claimed.provenance)
             check_said("groups", groups, "grouped_by", self._provenance)
             check_said("time", time, "split_by_time", self._provenance)
-            part_a, part_b = split(
+            part_a, part_b = self._parts(
                 Rows(_num_samples(X), groups, time),
                 self._provenance.get("certify_size", 1),
-                self._frozen,
                 check_random_state(self._provenance.get("seed", 0)),
             )
             X_b = _safe_indexing(X, part_b)
@@ -750,12 +749,20 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 )
         if not np.allclose(claimed.prior, prior, rtol=_SAME_PRIOR, atol=0.0):
             raise CertificateError("the prior of the certificate is not the one of this vote.")
-        statistics = self._statistics_of(
-            sample.ballots, sample.y, claimed.bound_object, claimed.prior
-        )
+        statistics = self._recounted(sample, claimed)
         statistics.findings = tuple(look.findings)
         claimed.verify(statistics=statistics)
         self._verify_beside(claimed, sample, look.checks)
+
+    def _parts(
+        self, rows: Rows, size: float, rng: np.random.RandomState
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the rows of part A and part B, drawn again."""
+        return split(rows, size, self._frozen, rng)
+
+    def _recounted(self, sample: Sample, claimed: Certificate) -> Statistics:
+        """Return what the bound of a certificate needs to know of a sample."""
+        return self._statistics_of(sample.ballots, sample.y, claimed.bound_object, claimed.prior)
 
     def _verify_beside(
         self, claimed: Certificate, sample: Sample, checks: Mapping[str, str]

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.validation import check_choice, check_number, check_prior
+from .._utils.validation import check_number, check_prior
 from ..bounds import Bound, bound_at
 from ..bounds.registry import DEFAULT
 from ..certificate.provenance import PRIOR_GIVEN, PRIOR_LEARNED
@@ -23,7 +23,8 @@ from ..voters import is_frozen, is_mixed, learned_weights
 from ..voting import Ballots
 from ._fingerprints import row_fingerprints
 from ._guards import TOO_MANY_TWINS, Examination
-from .base import CertifiedVote, Sample
+from ._out_of_bag import OutOfBagVote
+from .base import Sample
 
 __all__ = ["MajorityVoteClassifier"]
 
@@ -31,7 +32,7 @@ __all__ = ["MajorityVoteClassifier"]
 _FEW_COPIES = 5
 
 
-class MajorityVoteClassifier(CertifiedVote):
+class MajorityVoteClassifier(OutOfBagVote):
     """A weighted majority vote with a certificate: its weights minimise a bound on its own risk.
 
     `fit` splits the data by a random permutation, trains the voters on part A, and learns and
@@ -68,10 +69,16 @@ class MajorityVoteClassifier(CertifiedVote):
         prior vote with most of δ, and lets the weights be learned with the rest.
     delta : float, default=0.05
         The probability that the certificate may fail. A bound object has its own.
-    certification : {"split"}, default="split"
-        How the certification examples are set apart from those that train the voters.
+    certification : {"split", "oob"}, default="split"
+        How the certification examples are set apart from those that train the voters: by a split
+        of all rows, or out of bag. Then nothing is held back: each voter is trained on a bag of all
+        rows, and tested on the rows outside. The voters are trees, or a random forest, extra trees
+        or bagging of trees of scikit-learn, with bootstraps or subsamples. One that is trained
+        already, in a ``FrozenEstimator``, is certified on its own training rows, in their order:
+        each member is trained again on its bag, and must be the same.
     certify_size : float, int or "auto", default="auto"
-        The share of the data, or the number of examples, that certify. "auto": half of fewer than
+        The share of the data, or the number of examples, that certify, where there is a
+        split. "auto": half of fewer than
         5,000 examples, or groups of them, and three tenths of more.
     prior : array-like of shape (n_voters,), "uniform" or "learned", default=None
         A distribution on the voters fixed without looking at part B, which the certificate records
@@ -104,6 +111,9 @@ class MajorityVoteClassifier(CertifiedVote):
     abstain : float, default=None
         How often an answer may be wrong, where the vote answers only if it is sure enough: see
         `certivote.claims.AbstainFamily`. `predict` stays as it is, and `accepts` tells where it is.
+    bag_size : float, default=0.3
+        The share of the rows in the bag of each tree, drawn without replacement, where voters are
+        trained here on bags. Smaller bags make worse trees, and leave more rows to test them on.
 
     Attributes
     ----------
@@ -114,8 +124,8 @@ class MajorityVoteClassifier(CertifiedVote):
         The weights of the voters.
     voters_ : Voters
         The fitted voters.
-    statistics_ : VoteStatistics
-        What part B says about the voters.
+    statistics_ : Statistics
+        What part B, or the rows outside the bags, say about the voters.
     classes_ : ndarray of shape (n_classes,)
         The labels of the data and of the voters that know theirs. `predict` may return others that
         voters name.
@@ -155,6 +165,7 @@ class MajorityVoteClassifier(CertifiedVote):
         claims: Sequence[str | Family] | None = None,
         shares: Mapping[str, float] | None = None,
         abstain: float | None = None,
+        bag_size: float = 0.3,
     ) -> None:
         self.voters = voters
         self.bound = bound
@@ -171,9 +182,9 @@ class MajorityVoteClassifier(CertifiedVote):
         self.claims = claims
         self.shares = shares
         self.abstain = abstain
+        self.bag_size = bag_size
 
     def _check_classes(self) -> None:
-        check_choice("certification", self.certification, ("split",))
         if isinstance(self.prior, str) and self.prior not in ("learned", "uniform"):
             raise ValueError(
                 f"prior must be 'uniform', 'learned' or one number per voter, got {self.prior!r}."
@@ -303,6 +314,7 @@ class MajorityVoteClassifier(CertifiedVote):
         self
             The vote with more evidence.
         """
+        self._refuse_more()
         if not hasattr(self, "statistics_"):
             self._fit(X, y, classes)
             return self

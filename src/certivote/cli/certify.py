@@ -73,6 +73,8 @@ def certify(
     n_voters: options.NVoters = None,
     prior: options.Prior = None,
     certify_size: options.CertifySize = None,
+    certification: options.Certification = None,
+    bag_size: options.BagSize = None,
     model: Annotated[
         Path | None,
         typer.Option(
@@ -129,12 +131,14 @@ def certify(
     """
     from ..bounds import bound_at
     from ..classifiers import MajorityVoteClassifier
+    from .bags import bagged_voters
     from .models import check_prior, make_voters
 
     if data and data_option:
         raise ValueError("DATA and --data are the same thing: give one of them.")
     data = data or data_option
     training = {"--voters": voters, "--n-voters": n_voters, "--certify-size": certify_size}
+    training["--bag-size"] = bag_size
     claims = claims_of(claim, positive, abstain, cost, class_frequencies, shift, share)
     own = {"--members": members, "--baseline": baseline, "--positive": positive}
     if "f1" in (claim or ()):
@@ -147,14 +151,27 @@ def certify(
     else:
         _refuse(own, "is about a classifier that you have: name its file with --model.")
     check_prior(prior)
+    if certification == "oob":
+        split = {"--certify-size": certify_size}
+        _refuse(split, "is for a split: with --certification oob nothing is held back.")
+        if model is not None and not members:
+            raise ValueError("--certification oob needs --members: a model as it is has no bags.")
+        trained = bagged_voters(voters, n_voters, bag_size, jobs)
+    elif certification in (None, "split"):
+        _refuse({"--bag-size": bag_size}, "is for --certification oob: a split has no bags.")
+        trained = {
+            "voters": make_voters(voters, n_voters, jobs),
+            "certify_size": options.CERTIFY_SIZE if certify_size is None else certify_size,
+        }
+    else:
+        raise ValueError(f"--certification must be split or oob, got {certification!r}.")
     learner = MajorityVoteClassifier(
-        voters=make_voters(voters, n_voters, jobs),
         bound=bound_at(bound, delta, constant),
         prior=prior,
-        certify_size=options.CERTIFY_SIZE if certify_size is None else certify_size,
         random_state=seed,
         n_jobs=jobs,
         verbose=0 if quiet or as_json else 1,
+        **trained,
         **claims.arguments,
     )
     if time is not None and group is not None:

@@ -221,6 +221,20 @@ CertifySize = Annotated[
         "of fewer than 5,000 rows, or groups, and three tenths of more."
     ),
 ]
+Certification = Annotated[
+    str | None,
+    typer.Option(
+        help="split (the default), or oob: nothing is held back, each voter is trained on a bag of "
+        "the rows and tested outside it. For numbers only; with --model FILE --members a forest "
+        "is certified on its own training rows."
+    ),
+]
+BagSize = Annotated[
+    float | None,
+    typer.Option(
+        help="With --certification oob: the share of the rows in a bag; 0.3 if not given."
+    ),
+]
 Seed = Annotated[
     int, typer.Option(help="The seed of the split and of the training. Fix it before you look.")
 ]

@@ -45,7 +45,7 @@ _OWN = {
         "GradientDescent",
         "MinimizeResult",
     ),
-    "certivote.statistics": ("VoteStatistics",),
+    "certivote.statistics": ("OutOfBagStatistics", "VoteStatistics"),
     "certivote.voters": (
         "Dense",
         "EstimatorGroup",

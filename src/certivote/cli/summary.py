@@ -108,7 +108,14 @@ def _reading(table: "Table") -> Iterable[str]:
 
 def _sample(certificate: "Certificate") -> Iterable[str]:
     """Say who was trained and certified on how many examples, by which bound."""
-    from ..certificate.provenance import MODEL, NEW_DATA, SPLIT, group_words
+    from ..certificate.provenance import (
+        BAGS,
+        FROZEN_BAGS,
+        MODEL,
+        NEW_DATA,
+        SPLIT,
+        group_words,
+    )
 
     m, provenance = certificate.n_samples, certificate.provenance
     rows = f"{m} others" if provenance.get("voters_from") == SPLIT else f"{m} rows"
@@ -122,6 +129,12 @@ def _sample(certificate: "Certificate") -> Iterable[str]:
     if origin == SPLIT:
         trained = provenance["voter_samples"]
         yield f"Trained {n} voters on {trained} rows, certified on {rows} by {name}."
+    elif origin in (BAGS, FROZEN_BAGS):
+        bag = provenance["voter_samples"]
+        yield (
+            f"{n} voters, each trained on a bag of at most {bag} of {rows} and certified on those "
+            f"outside, by {name}."
+        )
     elif origin == MODEL:
         yield f"The classifier, as it is, certified on {rows} by {name}."
     elif origin == NEW_DATA:

@@ -254,7 +254,9 @@ def _origins(provenance: Mapping[str, Any], remembered: bool) -> tuple[list[str]
     Mixed voters remember where they erred on rows that they had not seen, and learn from that.
     """
     from ..certificate.provenance import (
+        BAGS,
         FROZEN,
+        FROZEN_BAGS,
         MODEL,
         NEW_DATA,
         PRIOR_GIVEN,
@@ -265,10 +267,19 @@ def _origins(provenance: Mapping[str, Any], remembered: bool) -> tuple[list[str]
     checked = ["the votes of the model on the data: split, counts, moments, bound"]
     if provenance["voters_from"] == MODEL:
         checked = ["what the model predicts on the data: errors, bound, baseline"]
+    if provenance["voters_from"] in (BAGS, FROZEN_BAGS):
+        checked = [
+            "the votes of the model outside the bags: counts, moments, bound",
+            "that each voter is what its bag gives: it was trained again",
+        ]
     not_checked = [
         {
             SPLIT: "that the voters were trained on part A only",
             FROZEN: "that the frozen voters were trained and chosen on other data",
+            BAGS: "that no other seed or size was tried, and that nothing prepared the data by "
+            "looking at several rows",
+            FROZEN_BAGS: "that the seed and the settings of the forest were chosen without looking "
+            "at the data, and that nothing prepared the data by looking at several rows",
             MODEL: "that the classifier was trained and chosen on other data",
             NEW_DATA: "that neither the voters nor their weights have seen these examples, other "
             "than by looking for rows of the fit",

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -66,6 +66,8 @@ class OutOfBagStatistics(Statistics):
 
     kind = "out of bag"
     one_sample = False
+    # What bounds may ask: moments, with e and d from the same examples of each pair.
+    offered: ClassVar[frozenset[str]] = frozenset({"moments", "joint"})
     voters_assumption = (
         "Each voter was trained on a part of the certification examples, its bag, and is tested on "
         "the others only. The bags, the list of the voters, the prior and the settings of the "
@@ -144,8 +146,8 @@ class OutOfBagStatistics(Statistics):
 
     @property
     def offers(self) -> frozenset[str]:
-        """What bounds may ask: moments, with e and d from the same examples of each pair."""
-        return frozenset({"moments", "joint"})
+        """What bounds may ask."""
+        return self.offered
 
     @cached_property
     def error_rates(self) -> NDArray[np.float64]:
