@@ -77,9 +77,8 @@ class MajorityVoteClassifier(OutOfBagVote):
         already, in a ``FrozenEstimator``, is certified on its own training rows, in their order:
         each member is trained again on its bag, and must be the same.
     certify_size : float, int or "auto", default="auto"
-        The share of the data, or the number of examples, that certify, where there is a
-        split. "auto": half of fewer than
-        5,000 examples, or groups of them, and three tenths of more.
+        The share of the data, or the number of examples, that certify, where there is a split.
+        "auto": half of fewer than 5,000 examples, or groups of them, and three tenths of more.
     prior : array-like of shape (n_voters,), "uniform" or "learned", default=None
         A distribution on the voters fixed without looking at part B, which the certificate records
         as an assumption; if None it is uniform, and "learned" where the voters are "mixed".
