@@ -355,3 +355,23 @@ def test_rows_that_are_sorted_but_independent_are_not_found(in_order_of):
         order = np.argsort(y if in_order_of == "label" else X[:, 0], kind="stable")
         vote = MajorityVoteClassifier(random_state=seed, n_voters=10).fit(X[order], y[order])
         assert vote.certificate_.findings == ()
+
+
+def test_errors_that_follow_one_another_in_time_are_found():
+    """What comes is as it was for a while, whatever the features say."""
+    rng = np.random.default_rng(0)
+    X, time = rng.normal(size=(1600, 3)), np.arange(1600)
+    y = np.repeat(rng.integers(2, size=80), 20)
+    with pytest.warns(UserWarning, match="Errors follow one another in time"):
+        vote = MajorityVoteClassifier(random_state=0, n_voters=20).fit(X, y, time=time)
+    vote.verify(X, y, time=time)
+    order = rng.permutation(1600)
+    with pytest.warns(UserWarning, match="Errors follow one another in time"):
+        MajorityVoteClassifier(random_state=0, n_voters=20).fit(
+            X[order], y[order], time=time[order]
+        )
+    # Independent rows, though they come in time.
+    for seed in range(5):
+        y = np.random.default_rng(seed).integers(2, size=1600)
+        vote = MajorityVoteClassifier(random_state=0, n_voters=20).fit(X, y, time=time)
+        assert vote.certificate_.findings == ()

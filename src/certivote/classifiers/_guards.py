@@ -25,6 +25,7 @@ __all__ = [
     "Examination",
     "copies",
     "difference",
+    "errors_in_time",
     "failed_members",
     "left_out_members",
     "may_differ",
@@ -151,6 +152,23 @@ def rows_beside(
         f"than on rows that stand beside none ({alone:.1%}): rows beside each other seem to belong "
         "together. Then the examples are not independent, and the certificate is not valid: say "
         "which rows belong together by groups (--group)."
+    ]
+
+
+def errors_in_time(losses: NDArray[np.bool_]) -> list[str]:
+    """Say if errors follow one another, on rows in the order of time."""
+    before, after = (losses.mean(axis=1)[some] for some in (slice(-1), slice(1, None)))
+    spread = float(before.std() * after.std())
+    if len(losses) < _FEW_ROWS or spread == 0.0:
+        return []
+    correlation = float(np.mean((before - before.mean()) * (after - after.mean()))) / spread
+    if correlation * np.sqrt(len(after)) < _STANDARD_ERRORS:
+        return []
+    return [
+        f"Errors follow one another in time: from one certification row to the next they have a "
+        f"correlation of {correlation:.2f}. The rows are not independent, and the limit is too "
+        "small: take rows that are farther apart, such as one a day, or say which belong together "
+        "by groups (--group)."
     ]
 
 

@@ -132,7 +132,7 @@ def split(
     """Return the rows of part A and part B: a random split that does not look at labels.
 
     Where rows belong to groups, whole groups train or certify, and of each that certifies one row
-    is drawn. By time the latest rows certify, with all that came at the same time.
+    is drawn. By time the latest rows certify, in that order, with all that came at the same time.
     """
     m = rows.n_units
     order = rng.permutation(m)
@@ -145,7 +145,8 @@ def split(
                 "time leaves nothing to train the voters: too many rows came at the earliest time. "
                 "Give a smaller certify_size, or a finer time."
             )
-        return np.flatnonzero(~late), np.flatnonzero(late)
+        latest = np.flatnonzero(late)
+        return np.flatnonzero(~late), latest[np.argsort(rows.time[latest], kind="stable")]
     if rows.groups is None:
         return units_a, units_b
     drawn = _one_of_each(rows.groups, rng)  # in the order of the groups

@@ -292,12 +292,12 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             look.findings += _guards.unseen_classes(y[part_a], y[part_b])
             look.findings += _guards.failed_members(self.voters_)
             _guards.twins(look, X, rows[part_a], rows[part_b])
-            if "split_by_time" not in self._provenance:
-                losses = (
-                    ballots.codes[: _guards.ENOUGH]
-                    != ballots.truth(y[part_b])[: _guards.ENOUGH, None]
-                )
-                look.findings += _guards.rows_beside(part_a, part_b[: _guards.ENOUGH], losses)
+            some = slice(_guards.ENOUGH)
+            losses = ballots.codes[some] != ballots.truth(y[part_b])[some, None]
+            if "split_by_time" in self._provenance:
+                look.findings += _guards.errors_in_time(losses)
+            else:
+                look.findings += _guards.rows_beside(part_a, part_b[some], losses)
         return look
 
     def _issue(

@@ -147,8 +147,8 @@ def plan(
         say(
             f"With so many certification {unit}, or up to twice as many, the claim succeeds with "
             f"probability {result['power']:g} or more, if the vote errs on {assumed:.2%}. certify "
-            f"trains on the other {unit if said else 'rows'}: in all it takes twice as many, or ten "
-            "thirds of it where that is 5,000 or more."
+            f"trains on the other {unit if said else 'rows'}: in all it takes twice as many, or "
+            "ten thirds of it where that is 5,000 or more."
         )
     elif not quiet and not isinstance(assumed, float):
         say(
