@@ -190,7 +190,9 @@ class AbstainFamily(Family):
         levels: Sequence[float] = SHARES if outcome.silent is None else SHARES[:-1]
         if not outcome.scores.shares:
             quantiles = np.quantile(reference, np.linspace(1.0, 0.0, _STEPS)[:-1])
-            levels = [*np.unique(quantiles)[::-1].tolist(), _ALL]
+            # In few digits, which a sentence can say in full.
+            rounded = {float(f"{quantile:.6g}") for quantile in quantiles.tolist()}
+            levels = [*sorted(rounded, reverse=True), _ALL]
         fewest = math.log(self._test_delta(vote)) / math.log1p(-self.target)
         shares = np.array([np.mean(answered(reference, level)) for level in levels])
         # A small reference is not trusted by its word: less than it says, by a standard error.

@@ -90,7 +90,7 @@ def certify_difference(
     >>> from certivote import certify_difference
     >>> y = np.arange(2000) % 2
     >>> old, new = y.copy(), y.copy()
-    >>> old[:200], new[150:250] = 2, 2
+    >>> old[:200], new[150:250] = 1 - y[:200], 1 - y[150:250]
     >>> certificate = certify_difference(old, new, y)
     >>> print(certificate.claims[1].statement)
     It errs less often than old, with a probability lower by at least 0.0318.
