@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -444,3 +445,52 @@ def test_a_certificate_of_another_fit_is_refused(rows):
     fields["provenance"]["bag_size"] = 0.1
     with pytest.raises(CertificateError, match=r"bag_size is claimed to be 0\.1, but is 0\.3"):
         vote.verify(X, y, Certificate.from_dict(fields))
+
+
+def test_members_of_an_earlier_fit_have_no_bags():
+    """scikit-learn remembers the bags of the last fit only: others would be tested on theirs."""
+    rng = np.random.RandomState(0)
+    X = np.hstack([rng.randint(0, 2, (800, 2)), rng.randn(800, 2)])
+    y = (rng.rand(800) < 0.4).astype(int)
+    bagging = BaggingClassifier(max_features=1, warm_start=True, random_state=0)
+    for size in (1, 2, 3, 30):
+        bagging.set_params(n_estimators=size).fit(X, y)
+    assert len(bagging.estimators_samples_) < len(bagging.estimators_)
+    vote = MajorityVoteClassifier(FrozenEstimator(bagging), bound="lacasse", certification="oob")
+    with pytest.raises(ValueError, match="remembers 27 bags, but has 30 members"):
+        vote.fit(X, y)
+    # And where they are certified as frozen ones, that they know these rows is found all the same.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the vote differs from the bagging, too
+        frozen = MajorityVoteClassifier(FrozenEstimator(bagging), random_state=0).fit(X, y)
+    found = frozen.certificate_.findings
+    assert any("trained on these very examples" in text for text in found)
+
+
+class Peeking(DecisionTreeClassifier):
+    """A tree that may answer by what it likes."""
+
+
+@pytest.mark.parametrize(
+    ("model", "later", "words"),
+    [
+        (BaggingClassifier(Peeking(), random_state=0), {"estimator": None}, "got Peeking as"),
+        (
+            BaggingClassifier(LogisticRegression(), random_state=0),
+            {"estimator": None},
+            "got LogisticRegression as member 0",
+        ),
+        (
+            RandomForestClassifier(5, bootstrap=False, random_state=0),
+            {"bootstrap": True},
+            "does not know which rows",
+        ),
+    ],
+)
+def test_what_was_trained_counts_and_not_what_the_settings_say(model, later, words):
+    rng = np.random.RandomState(0)
+    X, y = rng.randn(300, 3), rng.randint(0, 2, 300)
+    model.fit(X, y).set_params(**later)
+    vote = MajorityVoteClassifier(FrozenEstimator(model), bound="lacasse", certification="oob")
+    with pytest.raises(ValueError, match=words):
+        vote.fit(X, y)

@@ -243,7 +243,7 @@ def test_a_pilot_by_groups_plans_groups(bound, invoke, tmp_path):
     )
     if bound == "best":
         assert "With so many certification groups ('man')" in done.stdout
-        assert "trains on the other half of the groups ('man'): it takes" in done.stdout
+        assert "trains on the other groups ('man'): in all it takes twice" in done.stdout
         invoke(*plan, "--pilot", "o", "--plot", "plan.svg", cwd=tmp_path)
         text = (tmp_path / "plan.svg").read_text(encoding="utf-8")
         assert "certification groups" in text

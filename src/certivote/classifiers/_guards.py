@@ -243,8 +243,10 @@ def training_rows(voters: Any, losses: NDArray[np.bool_]) -> list[str]:
     if not remembers_bags(voters, len(losses)):
         return []
     bags = inner_estimator(voters).estimators_samples_
-    if len(bags) != losses.shape[1]:
+    if len(bags) > losses.shape[1]:
         return []
+    # An ensemble that grew (warm_start) remembers the bags of its last members only.
+    losses = losses[:, losses.shape[1] - len(bags) :]
     in_bag = np.zeros(losses.shape, dtype=np.bool_)
     for voter, bag in enumerate(bags):
         in_bag[bag, voter] = True

@@ -128,6 +128,32 @@ def _ensemble_of(voters: Voters) -> Any:
     return preparation.ensemble
 
 
+def _bags_of(ensemble: Any, group: EstimatorGroup) -> list[NDArray[np.intp]]:
+    """Return the rows that each member was trained on, and refuse members without such a bag.
+
+    The settings of an ensemble may have been changed since: what counts is what was trained.
+    """
+    name = type(ensemble).__name__
+    for voter in range(len(group)):
+        if type(group[voter]) not in _TREES or "predict" in vars(group[voter]):
+            raise ValueError(
+                f"{_WHAT}, of trees only, got {type(group[voter]).__name__} as member {voter} of "
+                f"this {name}."
+            )
+    try:
+        bags = [np.asarray(bag, dtype=np.intp) for bag in ensemble.estimators_samples_]
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"this {name} does not know which rows its members were trained on: {error}."
+        ) from error
+    if len(bags) != len(group):
+        raise ValueError(
+            f"this {name} remembers {len(bags)} bags, but has {len(group)} members: of those of an "
+            "earlier fit (warm_start) it is not known which rows trained them. Train it at once."
+        )
+    return bags
+
+
 def in_bag(voters: Voters, m: int) -> NDArray[np.bool_]:
     """Return which of m rows was in the bag of each member of an ensemble."""
     ensemble = _ensemble_of(voters)
@@ -138,7 +164,7 @@ def in_bag(voters: Voters, m: int) -> NDArray[np.bool_]:
             "may have been drawn: certification='oob' needs bags that look at nothing."
         )
     inside = np.zeros((m, len(voters)), dtype=np.bool_)
-    for voter, bag in enumerate(ensemble.estimators_samples_):
+    for voter, bag in enumerate(_bags_of(ensemble, _group_of(voters))):
         if np.max(bag) >= m:
             raise ValueError(_other_rows(ensemble, voter))
         inside[bag, voter] = True
@@ -156,7 +182,7 @@ def check_on_bags(voters: Voters, X: Any, y: NDArray[Any], verbose: int = 0) -> 
         raise ValueError(_other_rows(ensemble, 0))
     table = group.prepare(guarded(X))
     with progress_bar("checking", len(group), verbose) as advance:
-        for voter, bag in enumerate(ensemble.estimators_samples_):
+        for voter, bag in enumerate(_bags_of(ensemble, group)):
             rows, times = np.unique(bag, return_counts=True)
             weights = times.astype(np.float64)
             if getattr(ensemble, "class_weight", None) is not None:

@@ -78,6 +78,8 @@ def add_tree(
         if left[i] == -1:
             nodes[here] = (np.uint64(_LAST) << _HALF) | np.uint64(here << shift)
             continue
+        if np.isnan(threshold[i]):
+            return False
         child = 1 + 2 * n_inner
         n_inner += 1
         for k, below in enumerate((left[i], right[i])):
