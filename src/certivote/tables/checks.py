@@ -246,8 +246,8 @@ def check_order(
         sentences.append(f"The rows were split by {split_by!r}, and the latest certify.")
     if looked:
         sentences.append(
-            f"The rows are not sorted by {_listed(looked)}. Where later rows are to be predicted, "
-            "that tells nothing: --time lets the latest certify."
+            f"The rows are not sorted by {_listed(looked)}, or by a few values only. Where later "
+            "rows are to be predicted, that tells nothing: --time lets the latest certify."
         )
     return [], " ".join(sentences) or "No column was read as dates or times."
 
