@@ -105,6 +105,30 @@ def test_measurements_are_no_numbering(numbers, read, plain):
     assert read(plain.assign(new=numbers)[["new", *plain.columns]], "y").unusual() == []
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_numbers_of_rows_are_left_out(first, read, plain):
+    table = read(plain.assign(row=np.arange(60) + first)[["row", *plain.columns]], "y")
+    assert "row" not in table.X
+    assert table.unusual() == ["column 'row': it counts the rows, and is left out"]
+    # A model that was trained on it needs it, and whoever calls it a category means it.
+    frame = plain.assign(row=np.arange(60) + first)
+    assert list(read(frame, "y", features=["row"], names_only=[]).X) == ["row"]
+    assert "row" in read(frame, "y", categorical=["row"]).X
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [np.arange(60) + 2, np.arange(60)[::-1], np.r_[np.arange(59), 60], np.arange(60) * 2],
+    ids=["from another", "down", "with a gap", "by two"],
+)
+def test_other_numbers_stay(numbers, read, plain):
+    assert "row" in read(plain.assign(row=numbers), "y").X
+
+
+def test_a_row_number_alone_is_better_than_nothing(read, plain):
+    assert list(read(plain[["y"]].assign(row=np.arange(60)), "y").X) == ["row"]
+
+
 def test_many_categories(read):
     frame = pd.DataFrame({"code": [f"k{i % 70}" for i in range(210)], "y": np.arange(210) % 2})
     note = "read as a category: 70 different values"

@@ -410,3 +410,24 @@ def test_several_series_one_after_the_other_are_in_the_order_of_time(read):
     (line,) = found(read(frame), "order in time")
     assert line.startswith("The rows are in the order of 'day', which looks like time.")
     assert found(read(shuffled(frame, 0)), "order in time") == []
+
+
+def test_rows_that_lie_close_to_the_order_of_time(read):
+    rng = np.random.default_rng(0)
+    late = pd.to_timedelta(rng.integers(0, 15, size=200), unit="D")
+    frame = pd.DataFrame({"x": rng.random(200), "sent": DAYS + late})
+    back = np.mean(frame["sent"].diff().dropna() < pd.Timedelta(0))
+    assert back > 0.3  # though many rows are before the one above
+    assert found(read(frame), "order in time")
+    assert found(read(shuffled(frame)), "order in time") == []
+
+
+def test_dates_without_a_split_by_time_are_remarked(read):
+    frame = shuffled(pd.DataFrame({"x": np.random.default_rng(0).random(200), "sent": DAYS}))
+    remark = "'sent' holds dates, and the rows were split at random"
+    for form in ("csv", "parquet"):
+        assert any(line.startswith(remark) for line in read(frame, form).unusual())
+    for settings in ({"time": "sent"}, {"group": ["sent"]}):
+        assert not any(remark in line for line in read(frame, **settings).unusual())
+    # Where it is a finding already, once is enough.
+    assert not any(remark in line for line in read(frame.sort_values("sent")).unusual())

@@ -9,11 +9,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from .columns import Columns, rows_per_number
 from .names import names_a_person, names_a_time, names_an_identifier, names_an_occasion
 
-__all__ = ["IDENTIFIERS", "ORDER", "TOPICS", "check_identifiers", "check_order", "times_in"]
+__all__ = [
+    "IDENTIFIERS",
+    "ORDER",
+    "TOPICS",
+    "check_identifiers",
+    "check_order",
+    "remark_on_dates",
+    "times_in",
+]
 
 _OTHERWISE = "Whether rows belong together otherwise was not looked for."
 # Topics of a certificate's checks.
@@ -25,6 +34,8 @@ _FEW, _MANY = 10, 60
 _SHARED, _EVEN = 0.1, 0.9
 # Where times go back no more often than this, between files or series, rows are in their order.
 _JUMPS = 0.1
+# Times whose ranks have such a correlation with the numbers of their rows lie close to their order.
+_CLOSE = 0.9
 # Rows in the order of so few times may be so by chance, or by their design.
 _FEW_TIMES = 5
 # Where so many rows would share a time if they were independent, a tenth of these may be slips; and
@@ -224,7 +235,8 @@ def check_order(
     Columns of dates are looked at, of text that can be read as dates, and of numbers whose name
     ends in a word such as year, date or time. The rows are in their order if hardly any row is
     before the one above it, or hardly any after it, where the column is not missing, and it has
-    more than 5 values: several files one after the other, or several series, are in order too.
+    more than 5 values: several files one after the other, or several series, are in order too. They
+    are as well if all lie close to their order, by a rank correlation above 0.9.
     The column that the rows were `split_by`, if any, is not looked at, but named.
     """
     looked, sorted_by = [], []
@@ -252,6 +264,19 @@ def check_order(
     return [], " ".join(sentences) or "No column was read as dates or times."
 
 
+def remark_on_dates(columns: Columns, names: Sequence[str]) -> list[str]:
+    """Return what to say of columns of dates where the rows were split by nothing."""
+    dated = [name for name in names if not columns.is_of_numbers(name) and times_in(columns, name)]
+    dated = [name for name in names if columns.is_of_dates(name) or name in dated]
+    if not dated:
+        return []
+    return [
+        f"{_listed(dated)} {'holds' if len(dated) == 1 else 'hold'} dates, and the rows were split "
+        "at random: where later rows are to be predicted, name the time with --time, and the "
+        "latest certify"
+    ]
+
+
 def times_in(columns: Columns, name: str, named: bool = False) -> list[NDArray[Any]]:
     """Return the times in the rows of a column that has some, once for each way to read them.
 
@@ -271,12 +296,23 @@ def times_in(columns: Columns, name: str, named: bool = False) -> list[NDArray[A
 
 
 def _is_in_order(times: NDArray[Any]) -> bool:
-    """Tell whether times go up nearly all the way, or down, and are more than a few."""
+    """Tell whether times go up nearly all the way, or down, and are more than a few.
+
+    They do where hardly a row goes back, or where all of them lie close to their order.
+    """
     if len(times) <= _FEW_TIMES:
         return False
     later, earlier = times[1:] > times[:-1], times[1:] < times[:-1]
     rises, falls = int(np.count_nonzero(later)), int(np.count_nonzero(earlier))
-    return min(rises, falls) <= _JUMPS * max(rises, falls) and max(rises, falls) >= _FEW_TIMES
+    if max(rises, falls) < _FEW_TIMES:
+        return False
+    return min(rises, falls) <= _JUMPS * max(rises, falls) or _follows_rows(times)
+
+
+def _follows_rows(times: NDArray[Any]) -> bool:
+    """Tell whether times and the numbers of their rows have a rank correlation near 1, or −1."""
+    ranks = rankdata(times)
+    return abs(float(np.corrcoef(ranks, np.arange(len(ranks)))[0, 1])) > _CLOSE
 
 
 def _called(name: str) -> str:

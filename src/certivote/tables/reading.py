@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from .._utils.files import file_sha256
 from .archives import table_name
 from .asked import Asked
-from .checks import IDENTIFIERS, ORDER, check_identifiers, check_order, times_in
+from .checks import (
+    IDENTIFIERS,
+    ORDER,
+    check_identifiers,
+    check_order,
+    remark_on_dates,
+    times_in,
+)
 from .columns import Columns
 from .files import open_tables
 from .names import require, require_all
@@ -25,6 +32,9 @@ from .target import find_target, labelled, labels, spelled_alike
 __all__ = ["examine", "read_asked", "read_table", "reading_of", "sha256_of"]
 
 _NO_NAME = "the first column has no name, as an index of pandas"
+_ROW_NUMBERS = "it counts the rows, and is left out"
+# Fewer rows may be counted by chance.
+_FEW_ROWS = 20
 _Path = str | os.PathLike[str]
 
 
@@ -141,7 +151,7 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
     frame = file.read(asked, _as_text(asked))
     if len(frame) == 0:
         raise ValueError(f"{path} has a header but no rows.")
-    features = _features(asked, file.names, path)
+    features, numbers = _without_row_numbers(_features(asked, file.names, path), frame, asked)
     provenance = _provenance(files, asked)
     y, classes, findings = None, dict[str, int](), list[str]()
     if asked.target is not None:
@@ -159,7 +169,9 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
         if name == asked.target:
             columns.leave(name, "target", guess)
         elif name not in features:
-            columns.leave(name, "dropped", "" if name else nameless)
+            columns.leave(
+                name, "dropped", _ROW_NUMBERS if name in numbers else nameless * (not name)
+            )
     table = Table(table_name(files[0]), X, y, provenance, findings=findings)
     table.reading, table.remarks = reading_of(columns, classes), list(file.remarks)
     if asked.group:
@@ -226,6 +238,27 @@ def _features(asked: Asked, names: Sequence[str], path: str) -> list[str]:
         what = f"{path} has no column but the target {asked.target!r}: nothing to learn from."
         raise ValueError(" ".join([what, *_blanks(names)]))
     return left
+
+
+def _without_row_numbers(
+    features: list[str], frame: Any, asked: Asked
+) -> tuple[list[str], list[str]]:
+    """Return the features apart from columns that count the rows from 0 or 1, and these columns.
+
+    What a model was trained on, and what is called a category, stays.
+    """
+    if asked.features is not None or not asked.has_target or len(frame) < _FEW_ROWS:
+        return features, []
+    numbers = [name for name in features if name not in asked.categorical]
+    numbers = [name for name in numbers if _counts_rows(frame[name])]
+    left = [name for name in features if name not in numbers]
+    return (left, numbers) if left else (features, [])
+
+
+def _counts_rows(column: Any) -> bool:
+    if column.dtype.kind not in "iuf" or column.iloc[0] not in (0, 1):
+        return False
+    return bool(np.array_equal(column.to_numpy(), column.iloc[0] + np.arange(len(column))))
 
 
 def _blanks(names: Sequence[str]) -> list[str]:
@@ -321,6 +354,8 @@ def examine(table: Table, columns: Columns, names: list[str]) -> None:
         table.findings += found
         if not found:
             table.checks[topic] = cleared
+    if table.groups is None and table.time is None and ORDER in table.checks:
+        table.remarks += remark_on_dates(columns, names)
 
 
 def reading_of(columns: Columns, classes: dict[str, int]) -> dict[str, Any]:

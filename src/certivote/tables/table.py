@@ -65,7 +65,7 @@ class Table:
         """Return what is unusual about the file, and about each column, or many alike."""
         lines, notes = list(self.remarks), dict[str, list[str]]()
         for column in self.reading.get("columns", ()):
-            if column["note"] and (column["kind"] != "dropped" or not column["name"]):
+            if column["note"]:
                 notes.setdefault(column["note"], []).append(column["name"])
         for note, names in notes.items():
             if len(names) > _ALIKE:
