@@ -1,9 +1,11 @@
 """What speaks against a certificate is written into it: findings, which are warnings too."""
 
 import os
+import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
@@ -374,4 +376,79 @@ def test_errors_that_follow_one_another_in_time_are_found():
     for seed in range(5):
         y = np.random.default_rng(seed).integers(2, size=1600)
         vote = MajorityVoteClassifier(random_state=0, n_voters=20).fit(X, y, time=time)
+        assert vote.certificate_.findings == ()
+
+
+def schools(seed, n_schools=60, rows_each=20, kind=int):
+    """Rows of schools, each with a leaning of its own, which only its number gives away."""
+    rng = np.random.default_rng(seed)
+    school = np.repeat(rng.permutation(n_schools) + 1, rows_each)
+    leaning = rng.random(n_schools + 1) < 0.5
+    y = np.where(rng.random(school.size) < 0.9, leaning[school], ~leaning[school]).astype(int)
+    score = rng.normal(size=(school.size, 2))
+    names = school if kind is int else np.array([f"school {number}" for number in school])
+    X = pd.DataFrame({"a": score[:, 0], "where": names, "b": score[:, 1]})
+    order = rng.permutation(school.size)
+    return X.iloc[order].reset_index(drop=True), y[order]
+
+
+@pytest.mark.parametrize("kind", [int, str])
+def test_values_whose_rows_tell_of_each_other_are_found(kind):
+    X, y = schools(0, kind=kind)
+    with pytest.warns(UserWarning, match="same value of 'where' tell of each other"):
+        vote = MajorityVoteClassifier(random_state=0, n_voters=20).fit(X, y)
+    (finding,) = vote.certificate_.findings
+    new, known = (float(share) for share in re.findall(r"(\d+\.\d)%", finding))
+    # Nothing is known of a new school; half of the trees see it by its number.
+    assert 45 < new < 55
+    assert known < 40
+    vote.verify(X, y)
+    # Groups that are said are no finding.
+    MajorityVoteClassifier(random_state=0, n_voters=20).fit(X, y, groups=X["where"])
+
+
+@pytest.mark.parametrize("what", ["a measure", "nothing"])
+def test_values_that_measure_or_tell_nothing_are_not_found(what):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        age = rng.integers(18, 90, size=1200)
+        chance = np.clip((age - 18) / 72, 0.1, 0.9) if what == "a measure" else 0.5
+        y = (rng.random(1200) < chance).astype(int)
+        X = pd.DataFrame({"age": age, "other": rng.normal(size=1200)})
+        vote = MajorityVoteClassifier(random_state=seed, n_voters=10).fit(X, y)
+        assert vote.certificate_.findings == ()
+
+
+def visits(seed):
+    """Rows of people, several each, of whom hardly more than a few things are known."""
+    rng = np.random.default_rng(seed)
+    people = rng.integers(3, size=(400, 5))
+    X = np.repeat(people, rng.geometric(0.4, size=400), axis=0)
+    y = rng.integers(2, size=len(X))
+    return X, y
+
+
+def test_rows_equal_to_the_one_before_are_found():
+    X, y = visits(0)
+    n_equal = int(np.sum(np.all(X[1:] == X[:-1], axis=1)))
+    with pytest.warns(UserWarning, match=f"{n_equal} rows are equal to the one before them"):
+        vote = MajorityVoteClassifier(random_state=0, n_voters=10).fit(X, y)
+    (finding,) = (text for text in vote.certificate_.findings if "the one before" in text)
+    # By chance: what orders of these rows at random have, by simulation.
+    rng = np.random.default_rng(0)
+    orders = [X[rng.permutation(len(X))] for _ in range(200)]
+    mean = np.mean([np.sum(np.all(rows[1:] == rows[:-1], axis=1)) for rows in orders])
+    told = int(re.search(r"by chance about (\d+)", finding)[1])
+    assert abs(told - mean) < 1.0
+    vote.verify(X, y)
+
+
+@pytest.mark.parametrize("by", ["all columns", "the label", "one column", "nothing"])
+def test_independent_rows_in_any_order_are_no_finding(by):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(4, size=(1200, 3)), rng.integers(2, size=1200)
+        keys = {"all columns": X.T, "the label": [y], "one column": [X[:, 1]], "nothing": None}[by]
+        order = np.arange(1200) if keys is None else np.lexsort(keys)
+        vote = MajorityVoteClassifier(random_state=seed, n_voters=10).fit(X[order], y[order])
         assert vote.certificate_.findings == ()

@@ -20,6 +20,8 @@ _FEW_DECIMALS, _MANY_VALUES = 3, 0.5
 _RICH_VALUES, _RICH_COLUMNS, _THROUGHOUT = 20, 6, 0.65
 # Where more rows than such a share come again, other columns tell them apart no better.
 _FEW_REPEATED = 0.2
+# Of rows sorted by a column its values stand together, but for such a share.
+_SLIPS = 0.1
 # A batch of fewer distinct rows may come again by chance, row for row.
 _TELLING = 12
 # How many standard errors each of the numbers of rows that come k times may be off.
@@ -86,6 +88,11 @@ def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return mixed
 
 
+def joint(blocks: NDArray[np.intp], bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a number for each row: equal where both are, almost surely not elsewhere."""
+    return _mix(blocks.astype(np.uint64)) + _mix(bits)
+
+
 def _sparse_fingerprints(X: Any) -> NDArray[np.uint64]:
     X.sum_duplicates()
     X.eliminate_zeros()
@@ -136,6 +143,44 @@ def is_hardly_chance(X: Any, rows: NDArray[np.uint64]) -> bool:
     halves = (rng.permutation(n)[: n // 2] for _ in range(_HALVES if n > 1 else 0))
     told_apart = [np.unique(row_fingerprints(X, half)).size for half in halves]
     return bool(told_apart) and min(told_apart) >= _MOSTLY_DISTINCT * distinct.size
+
+
+def sorted_by(X: Any, y: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the block of each row, of rows that stand together by the columns they are sorted by.
+
+    Rows are sorted by columns, of which one may be the labels, if nearly all that agree in these
+    stand together, where they are not most of them different, or if numbers go up or down with
+    hardly a slip.
+    """
+    blocks = np.zeros(len(y), dtype=np.intp)
+    if sparse.issparse(X):
+        return blocks
+    columns = [y, *_columns(X)]
+    left = {number: _bits(column) for number, column in enumerate(columns)}
+    found = True
+    while found:
+        found = False
+        for number, bits in list(left.items()):
+            finer = np.unique(joint(blocks, bits), return_inverse=True)[1]
+            if _stand_together(finer) or _go_one_way(columns[number], blocks):
+                blocks, found = finer, True
+                del left[number]
+    return blocks
+
+
+def _stand_together(codes: NDArray[np.intp]) -> bool:
+    values, runs = int(codes.max()) + 1, 1 + int(np.count_nonzero(codes[1:] != codes[:-1]))
+    return values <= len(codes) / 2 and runs <= (1.0 + _SLIPS) * values
+
+
+def _go_one_way(column: NDArray[Any], blocks: NDArray[np.intp]) -> bool:
+    """Tell whether numbers go up within blocks, or down, with hardly a slip."""
+    if column.dtype.kind not in "iuf":
+        return False
+    before, after = column[:-1], column[1:]
+    inside = blocks[1:] == blocks[:-1]
+    rises, falls = (np.count_nonzero(way & inside) for way in (after > before, after < before))
+    return bool(min(rises, falls) <= _SLIPS * max(rises, falls))
 
 
 def _agree_throughout(X: Any, repeated: int) -> bool:

@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import _num_samples
 
 from ..voters import Voters, inner_data, inner_estimator, joined_of, predictions
-from ._fingerprints import is_hardly_chance
+from ._fingerprints import is_hardly_chance, joint, sorted_by
 
 __all__ = [
     "DUPLICATES",
@@ -32,6 +32,7 @@ __all__ = [
     "remembers_bags",
     "rows_beside",
     "seen_by_votes",
+    "side_by_side",
     "training_rows",
     "twins",
     "twins_of_bags",
@@ -153,6 +154,39 @@ def rows_beside(
         "together. Then the examples are not independent, and the certificate is not valid: say "
         "which rows belong together by groups (--group)."
     ]
+
+
+def side_by_side(X: Any, y: NDArray[Any], rows: NDArray[np.uint64]) -> list[str]:
+    """Say if rows that stand one after the other are equal, more often than in any other order.
+
+    Rows that were sorted by some columns may be: of these only the order within is looked at.
+    """
+    equal = int(np.count_nonzero(rows[1:] == rows[:-1]))
+    if not _many(equal, len(rows)) or equal <= _at_most(_equal_by_chance(rows)):
+        return []
+    by_chance = _equal_by_chance(rows, sorted_by(X, y))
+    if equal <= _at_most(by_chance):
+        return []
+    return [
+        f"{equal} rows are equal to the one before them in the table, where by chance about "
+        f"{by_chance:.0f} would be: rows beside each other seem to be of the same subject. Then "
+        "the examples are not independent, and the certificate is not valid: say which rows "
+        "belong together by groups (--group)."
+    ]
+
+
+def _at_most(by_chance: float) -> float:
+    return 2.0 * by_chance + _STANDARD_ERRORS * float(np.sqrt(by_chance))
+
+
+def _equal_by_chance(rows: NDArray[np.uint64], blocks: NDArray[np.intp] | None = None) -> float:
+    """Return how many rows would equal the one before, with the rows of each block in any order.
+
+    Of n rows in a block c are of one kind: the one before one of these is another in (c − 1)/n.
+    """
+    blocks = np.zeros(len(rows), dtype=np.intp) if blocks is None else blocks
+    _, first, counts = np.unique(joint(blocks, rows), return_index=True, return_counts=True)
+    return float(np.sum(counts * (counts - 1.0) / np.bincount(blocks)[blocks[first]]))
 
 
 def errors_in_time(losses: NDArray[np.bool_]) -> list[str]:

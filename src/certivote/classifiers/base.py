@@ -53,6 +53,7 @@ from ..voting import Ballots
 from . import _guards
 from ._fingerprints import SeenRows, row_fingerprints
 from ._guards import Examination
+from ._kin import kin
 from ._scores import cross_fitted_shares
 from ._split import (
     Rows,
@@ -298,6 +299,10 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 look.findings += _guards.errors_in_time(losses)
             else:
                 look.findings += _guards.rows_beside(part_a, part_b[some], losses)
+                look.findings += _guards.side_by_side(X, y, rows)
+            if "grouped_by" not in self._provenance:
+                seed = self._provenance["seed"]
+                look.findings += kin(X, y, seed if isinstance(seed, int) else 0)
         return look
 
     def _issue(
