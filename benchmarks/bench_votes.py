@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import make_classification
@@ -48,6 +49,26 @@ for _ in range(2):
 print(started, times[0] - times[1])
 """
 
+# The same without numba, as where the extra is not installed.
+_PLAIN = """
+import sys
+sys.modules["numba"] = None
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from timing import ratio
+from certivote.voters import EstimatorGroup, Voters
+X, y = make_classification(70_000, 30, n_informative=15, flip_y=0.1, random_state=0)
+X = X.astype(np.float32)
+trees = RandomForestClassifier(50, random_state=0).fit(X[:16_000], y[:16_000]).estimators_
+voters = Voters([EstimatorGroup(trees)])
+each = lambda: [tree.predict(X) for tree in trees]
+together = lambda: voters.votes(X, np.array([0.0, 1.0]))
+assert np.array_equal(together().codes, np.stack(each(), axis=1))
+print(ratio(together, each))
+"""
+
 
 def run() -> list[Row]:
     rows = []
@@ -60,7 +81,7 @@ def run() -> list[Row]:
         forest.fit(X[:size].astype(np.float32), np.where(wrong, 1 - y[:size], y[:size]))
         forest.n_jobs = None
         rows += _speeds(nodes, forest, new)
-    return [*rows, _stumps(), *_starts()]
+    return [*rows, _plain(), _stumps(), *_starts()]
 
 
 def _speeds(nodes: int, forest: RandomForestClassifier, new: np.ndarray) -> list[Row]:
@@ -87,6 +108,13 @@ def _speeds(nodes: int, forest: RandomForestClassifier, new: np.ndarray) -> list
     faster = 1.0 / ratio(lambda: vote.predict(new), lambda: forest.predict(new))
     what = f"the same trees: fitted vote's `predict`, over `{type(forest).__name__}.predict`"
     return [*rows, Row(what, faster, np.inf, 2.5)]
+
+
+def _plain() -> Row:
+    """Time votes in a process without numba; before there was a kernel they took 1.04 or more."""
+    command = [sys.executable, "-c", _PLAIN, str(Path(__file__).parent)]
+    figure = float(subprocess.run(command, capture_output=True, check=True).stdout)
+    return Row("votes without numba, over `tree.predict` per tree, time", figure, 1.0)
 
 
 def _stumps() -> Row:
