@@ -112,6 +112,10 @@ def test_assumptions_and_columns_are_printed_if_asked(certified, loans, invoke, 
         missing = int(loans[name].isna().sum())
         assert (f"{missing} missing" in line) is (missing > 0)
     assert lines[-3:] == certified.stdout.splitlines()[-3:]
+    # What is asked for is printed, though what is not is left out.
+    quiet = invoke("certify", certified.data, *options, "--explain", "--quiet", cwd=tmp_path)
+    assert [line for line in quiet.stdout.splitlines() if line not in lines] == []
+    assert "It assumes" in quiet.stdout
 
 
 def test_the_number_is_that_of_the_trees_on_part_b(certified, loans, split, as_trained):

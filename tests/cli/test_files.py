@@ -97,8 +97,11 @@ def test_a_packed_parquet_file(loans, tmp_path):
         ("t.csv.bz2", b"BZh9 and no more", "cannot be unpacked"),
         ("t.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "is of an older Excel"),
         ("t.bin", b"a,b\n\0\0", "is neither CSV, Parquet, JSON Lines nor Excel"),
+        ("t.dta", b"<stata_dta>\0\0", "convert it first, in Python with pandas.read_stata"),
+        ("t.arff", b"% of flowers\n\n@RELATION iris\n@data\n1,a\n", "scipy.io.arff.loadarff"),
+        ("t.txt", b"1 1:0.5 3:2e-3\n-1 2:1\n", "sklearn.datasets.load_svmlight_file"),
     ],
-    ids=range(9),  # not the bytes, in which the time of packing is
+    ids=range(12),  # not the bytes, in which the time of packing is
 )
 def test_bad_packages(name, content, words, invoke, tmp_path):
     (tmp_path / name).write_bytes(content)
@@ -221,7 +224,7 @@ def test_a_broken_excel_file(excel, invoke, tmp_path):
 @pytest.mark.parametrize("name", ["t.json", "t.jsonl", "t.txt"])
 @pytest.mark.parametrize("indent", [None, 2])
 def test_an_array_of_json(name, indent, invoke, tmp_path):
-    rows = [{"a": i, "date": f"2026-01-{i % 28 + 1:02}", "y": i % 2} for i in range(40)]
+    rows = [{"a": 3 * i, "date": f"2026-01-{i % 28 + 1:02}", "y": i % 2} for i in range(40)]
     (tmp_path / name).write_text(json.dumps(rows, indent=indent), encoding="utf-8")
     done = invoke("certify", name, cwd=tmp_path, status=2)
     assert f"{name} is one array of JSON, and what is read is JSON Lines" in done.stderr

@@ -33,7 +33,7 @@ def print_result(result: dict[str, Any], quiet: bool, explain: bool) -> None:
     beside = () if certificate.neighbours is None else certificate.neighbours.sentences
     found = [f"{_FOUND} {text}" for text in certificate.findings]
     further = [claim.statement for claim in certificate.claims[1:]]
-    if quiet:
+    if quiet and not explain:
         for text in found:
             say(text, style="bold red")
         for text in (result["statement"], *further):

@@ -1,6 +1,7 @@
 """Tables in files: their columns first, then what is asked of them."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,18 @@ from .layout import layout_of
 __all__ = ["TableFile", "open_tables"]
 
 _OLD_EXCEL, _HEAD = b"\xd0\xcf\x11\xe0", 1 << 16
+# Files of other programs: by how they begin, or by their names.
+_ARFF = rb"(\s*(%[^\n]*)?\n)*\s*@relation\s"
+_SVMLIGHT = rb"[-+.\de]+( \d+:[-+.\de]+)+ *(#[^\n]*)?\r?\n"
+_READERS = {
+    ".dta": "pandas.read_stata",
+    ".sav": "pandas.read_spss",
+    ".sas7bdat": "pandas.read_sas",
+    ".xpt": "pandas.read_sas",
+    ".h5": "pandas.read_hdf",
+    ".feather": "pandas.read_feather",
+    ".orc": "pandas.read_orc",
+}
 
 
 @dataclass(frozen=True)
@@ -79,13 +92,7 @@ def _open(path: Path) -> TableFile:
         return _sheet(source)
     if _is_json_lines(source, head):
         return _typed(read_json_lines(source))
-    if head.startswith(_OLD_EXCEL):
-        raise ValueError(f"{path} is of an older Excel: save it as .xlsx or as CSV.")
-    if b"\0" in head:
-        raise ValueError(
-            f"{path} is neither CSV, Parquet, JSON Lines nor Excel, or not in UTF-8: convert it "
-            "first."
-        )
+    _refuse_others(path, head)
     source = without_blanks(source)
     layout = layout_of(source)
     return TableFile(
@@ -93,6 +100,25 @@ def _open(path: Path) -> TableFile:
         lambda asked, as_text: read_csv(source, layout, asked, as_text),
         lambda names: read_verbatim(source, layout, names),
         padded=layout.padded,
+    )
+
+
+def _refuse_others(path: Path, head: bytes) -> None:
+    """Refuse what is no table of text, and say how to make one of it."""
+    if head.startswith(_OLD_EXCEL):
+        raise ValueError(f"{path} is of an older Excel: save it as .xlsx or as CSV.")
+    if re.match(_ARFF, head, re.IGNORECASE):
+        reader = "scipy.io.arff.loadarff"
+    elif re.match(_SVMLIGHT, head):
+        reader = "sklearn.datasets.load_svmlight_file"
+    elif b"\0" in head:
+        reader = _READERS.get(path.suffix.lower(), "")
+    else:
+        return
+    how = f", in Python with {reader}" if reader else ""
+    raise ValueError(
+        f"{path} is neither CSV, Parquet, JSON Lines nor Excel, or not in UTF-8: convert it "
+        f"first{how}."
     )
 
 
