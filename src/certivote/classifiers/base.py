@@ -299,10 +299,10 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 look.findings += _guards.errors_in_time(losses)
             else:
                 look.findings += _guards.rows_beside(part_a, part_b[some], losses)
-                if _guards.DUPLICATES in look.checks:  # else copies were found already
-                    look.findings += _guards.side_by_side(X, y, rows)
-            if "grouped_by" not in self._provenance:
+            grouped = "grouped_by" in self._provenance
+            if _guards.DUPLICATES in look.checks and not grouped:  # copies tell of each other
                 seed = self._provenance["seed"]
+                look.findings += _guards.side_by_side(X, y, rows)
                 look.findings += kin(X, y, seed if isinstance(seed, int) else 0)
         return look
 
