@@ -51,6 +51,7 @@ from ..statistics import Statistics, VoteStatistics
 from ..voters import PredictionTable, Voters, fit_voters, frozen_parts, is_frozen
 from ..voting import Ballots
 from . import _guards
+from ._beside import beside
 from ._fingerprints import SeenRows, row_fingerprints
 from ._guards import Examination
 from ._kin import kin
@@ -297,13 +298,12 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             losses = ballots.codes[some] != ballots.truth(y[part_b])[some, None]
             if "split_by_time" in self._provenance:
                 look.findings += _guards.errors_in_time(losses)
-            else:
-                look.findings += _guards.rows_beside(part_a, part_b[some], losses)
-            grouped = "grouped_by" in self._provenance
-            if _guards.DUPLICATES in look.checks and not grouped:  # copies tell of each other
+            copied = _guards.DUPLICATES not in look.checks
+            if not (copied or "grouped_by" in self._provenance):  # copies tell of each other
                 seed = self._provenance["seed"]
-                look.findings += _guards.side_by_side(X, y, rows)
                 look.findings += kin(X, y, seed if isinstance(seed, int) else 0)
+                if "split_by_time" not in self._provenance:
+                    look.findings += beside(X, y, rows, (part_a, part_b[some]), losses)
         return look
 
     def _issue(
