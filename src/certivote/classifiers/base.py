@@ -35,11 +35,12 @@ from ..certificate.provenance import DATA_KEYS, FROZEN, NEW_DATA, SPLIT
 from ..claims import Family, shared
 from ..claims.abstaining import PART_A as PART_A_SHARES
 from ..claims.abstaining import UNLABELLED
-from ..claims.base import Outcome, Scores, check_by
+from ..claims.base import Outcome, Scores
 from ..labels import (
     UNKNOWN,
     check_aligned,
     check_all_aligned,
+    check_by,
     check_class,
     check_labels,
     check_targets,
