@@ -184,7 +184,7 @@ class Voters(Sequence[Any]):
         asked = np.ones(len(self), dtype=bool) if only is None else only
         columns: list[Column] = []
         tables: list[NDArray[Any]] = []
-        first, narrow = 0, code_type(classes)
+        first = 0
         with progress_bar("voting", int(asked.sum()), verbose) as advance:
             for group in self.groups:
                 members = np.flatnonzero(asked[first : first + len(group)]).tolist()
@@ -201,7 +201,7 @@ class Voters(Sequence[Any]):
                 def ask(index: int, group: Group = group, prepared: Any = prepared) -> Any:
                     codes, others = group.column(index, prepared, classes)
                     advance()
-                    return codes.astype(narrow), others
+                    return codes.astype(code_type(classes)), others
 
                 parallel = Parallel(n_jobs=n_jobs, prefer="threads")
                 columns += parallel(delayed(ask)(index) for index in members)
