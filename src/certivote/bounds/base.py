@@ -157,13 +157,12 @@ class Bound(Parametrised, ABC):
         missing : label, default=None
             What stands in `votes` for no opinion.
         """
+        needs, fixed = self.needs, None
         votes, y = check_votes(votes, y)
-        fixed = None
-        if "fixed votes" in self.needs:
+        if "fixed votes" in needs:
             fixed = self.fixed_weights(check_prior(prior, votes.shape[1]))
-        rows = "rows" in self.needs
         return VoteStatistics.from_votes(
-            votes, y, keep_rows=rows, fixed_votes=fixed, missing=missing
+            votes, y, keep_rows="rows" in needs, fixed_votes=fixed, missing=missing
         )
 
     def _check(

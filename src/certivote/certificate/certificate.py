@@ -193,8 +193,9 @@ class Certificate:
         vote = f"the weighted majority vote of these {self.n_voters} voters"
         if self.n_voters == 1:
             vote = "this classifier"
+        delta, example = self.delta, self._example
         return (
-            f"With {format_confidence(self.delta)} confidence, {vote} errs on {self._example} with "
+            f"With {format_confidence(delta)} confidence, {vote} errs on {example} with "
             f"probability at most {format_up(self.risk_bound)}."
         )
 

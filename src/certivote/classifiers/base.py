@@ -38,18 +38,16 @@ from ..claims.abstaining import UNLABELLED
 from ..claims.base import Outcome, Scores
 from ..labels import (
     UNKNOWN,
-    check_aligned,
     check_all_aligned,
     check_by,
     check_class,
     check_labels,
     check_targets,
     codes_of,
-    merge_labels,
     most_frequent,
 )
 from ..statistics import Statistics, VoteStatistics
-from ..voters import PredictionTable, Voters, fit_voters, frozen_parts, is_frozen
+from ..voters import PredictionTable, fit_voters, frozen_parts, is_frozen
 from ..voting import Ballots
 from . import _guards
 from ._fingerprints import SeenRows, row_fingerprints
@@ -57,6 +55,7 @@ from ._guards import Examination
 from ._kin import kin
 from ._scores import cross_fitted_shares
 from ._split import (
+    Drawn,
     Rows,
     as_table,
     check_said,
@@ -99,12 +98,14 @@ _VOTES_PER_CHUNK = 2**24
 class Sample(NamedTuple):
     """Certification examples: their rows, labels, the votes on them, and columns of groups.
 
-    The reference are winning shares on other rows, and where these came from.
+    The truth are the labels in the codes of the ballots. The reference are winning shares on other
+    rows, and where these came from.
     """
 
     X: Any
     y: NDArray[Any]
     ballots: Ballots
+    truth: NDArray[np.intp]
     by: Mapping[str, NDArray[Any]]
     reference: tuple[NDArray[np.float64], str] | None = None
 
@@ -213,39 +214,28 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         unlabelled: Any,
     ) -> "CertifiedVote":
         objects = hasattr(y, "__array__") and np.asarray(y).dtype.kind == "O"
-        check_all_aligned(X=X, y=y, groups=groups, time=time)
-        columns = check_by(by, y, X=X)
-        X, y = self._check_data(X, y, reset=True)
-        frozen = is_frozen(self.voters)
-        seed, rng = seed_of(self.random_state)
+        asked, frozen = self._check_settings(), is_frozen(self.voters)
+        X, y, columns = self._given(X, y, by, groups, time, reset=True)
         if frozen and time is not None:
             raise ValueError(
                 "time is for voters that are trained here, on the earlier rows: of frozen ones all "
                 "rows certify."
             )
+        seed, rng = seed_of(self.random_state)
         together = Rows(_num_samples(X), groups, time)
         size = share_to_certify(self.certify_size, together.n_units)
         part_a, part_b = split(together, size, frozen, rng)
         X_b, y_b = _safe_indexing(X, part_b), y[part_b]
         X_a, y_a = (X_b, y_b) if frozen else (_safe_indexing(X, part_a), y[part_a])
         clock = Stopwatch()
-        voters = fit_voters(
+        self.voters_ = fit_voters(
             self.voters, X_a, y_a, self.n_voters, rng, n_jobs=self.n_jobs, verbose=self.verbose
         )
-        clock.lap("training")
-        self.voters_: Voters = voters
-        if (told := _guards.left_out_members(voters)) is not None:
-            warnings.warn(told, stacklevel=4)
-        known = _all_classes(y, voters, classes)
-        # Labels come back as what they came as; in between texts of numpy are faster than objects.
-        self.classes_ = known.astype(object) if objects else known
-        self._check_classes()
-        self._frozen = frozen
-        self._provenance: dict[str, Any] = {"voters_from": FROZEN, **together.said}
-        if frozen and "grouped_by" in together.said:
-            self._provenance["seed"] = seed
+        said = {"voters_from": FROZEN, **together.said}
+        if frozen and together.groups is not None:
+            said["seed"] = seed
         if not frozen:
-            self._provenance = {
+            said = {
                 "voters_from": SPLIT,
                 **together.said,
                 "voter_samples": len(part_a),
@@ -253,22 +243,31 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 "certify_size": plain_number(size),
             }
             if parts := frozen_parts(self.voters):
-                self._provenance["frozen_parts"] = parts
+                said["frozen_parts"] = parts
+        known = self.voters_.all_classes(y, classes)
+        baseline = None if frozen else (most_frequent(y_a), PART_A)
+        clock.lap("training")
+        if (told := _guards.left_out_members(self.voters_)) is not None:
+            warnings.warn(told, stacklevel=4)
+        # Labels come back as what they came as; in between texts of numpy are faster than objects.
+        self.classes_ = known.astype(object) if objects else known
+        self._check_classes()
+        self._frozen, self._provenance = frozen, said
         rows = row_fingerprints(X)
         self._seen = SeenRows()
         others = np.setdiff1d(np.arange(len(rows)), np.concatenate([part_a, part_b]))
         self._seen.add(rows[part_a], rows[part_b], *([rows[others]] if others.size else []))
         clock.lap("checking")
-        self._learn_prior(X_a, y_a)
-        self._baseline = None if frozen else (most_frequent(y_a), PART_A)
+        self._learn_prior(asked, X_a, y_a)
+        self._baseline = baseline
         columns = {name: column[part_b] for name, column in columns.items()}
         reference = self._reference(X_a, y_a, unlabelled)
-        sample = Sample(X_b, y_b, self._votes(X_b), columns, reference)
+        sample = self._sample(X_b, y_b, columns, reference)
         clock.lap("voting")
-        look = self._examine(X, y, rows, part_a, part_b, sample.ballots)
+        look = self._examine(X, y, rows, part_a, part_b, sample)
         self._findings, self._checks = self._say(look.findings), look.checks
         clock.lap("checking")
-        self._learn(self._count(sample.ballots, sample.ballots.truth(y_b)), sample, rng)
+        self._learn(self._count(sample), sample, rng)
         clock.lap("learning")
         self.fit_times_ = clock.seconds
         return self
@@ -280,22 +279,20 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         rows: NDArray[np.uint64],
         part_a: NDArray[np.intp],
         part_b: NDArray[np.intp],
-        ballots: Ballots,
+        sample: Sample,
     ) -> Examination:
         """Look for what throws doubt on a certificate of the votes on part B."""
-        look = Examination()
+        look, codes, truth = Examination(), sample.ballots.codes, sample.truth
         if self._frozen:
-            X, y, rows = _safe_indexing(X, part_b), y[part_b], rows[part_b]
-            _guards.seen_by_votes(look, self.voters, X)
-            self._examine_copies(look, X, rows)
-            losses = ballots.codes != ballots.truth(y)[:, None]
-            look.findings += _guards.training_rows(self.voters, losses)
+            _guards.seen_by_votes(look, self.voters, sample.X)
+            self._examine_copies(look, sample.X, rows[part_b])
+            look.findings += _guards.training_rows(self.voters, codes != truth[:, None])
         else:
-            look.findings += _guards.unseen_classes(y[part_a], y[part_b])
+            look.findings += _guards.unseen_classes(y[part_a], sample.y)
             look.findings += _guards.failed_members(self.voters_)
             _guards.twins(look, X, rows[part_a], rows[part_b])
             some = slice(_guards.ENOUGH)
-            losses = ballots.codes[some] != ballots.truth(y[part_b])[some, None]
+            losses = codes[some] != truth[some, None]
             if "split_by_time" in self._provenance:
                 look.findings += _guards.errors_in_time(losses)
             else:
@@ -321,8 +318,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         said = {**known, **said}
         if sample is not None:
             q = check_distribution("weights", weights, statistics.n_voters)
-            said["outcome"] = self._outcome(sample, q, prior)
             said["findings"] = (*said["findings"], *self._say(self._difference(sample, q)))
+            said["outcome"] = self._outcome(sample, q, prior)
         elif self._taken_apart():
             said["findings"] = (*said["findings"], *_guards.may_differ(self.voters))
         return issue(bound, statistics, weights, prior, **said)
@@ -335,7 +332,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
 
         def count(rows: NDArray[np.bool_], bound: Bound) -> Statistics:
             part = Ballots(ballots.codes[rows], ballots.labels)
-            return self._statistics_of(part, y[rows], bound, prior)
+            return self._statistics_of(part, sample.truth[rows], bound, prior)
 
         known = check_labels("classes_", self.classes_, ndim=1)
         weighed = self._weighed(ballots)
@@ -393,37 +390,51 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             warnings.warn(text, stacklevel=4)
         return tuple(findings)
 
-    def _check_data(self, X: Any, y: ArrayLike, reset: bool) -> tuple[Any, NDArray[Any]]:
-        check_aligned(X=X, y=y)
-        X = as_table(X)
-        if _num_samples(X) == 0:
+    def _given(
+        self,
+        X: Any,
+        y: ArrayLike,
+        by: Mapping[str, ArrayLike] | None = None,
+        groups: Any = None,
+        time: Any = None,
+        *,
+        reset: bool,
+    ) -> tuple[Any, NDArray[Any], dict[str, NDArray[Any]]]:
+        """Return examples, their labels and columns of groups, all checked."""
+        table = as_table(X)
+        check_all_aligned(X=X, y=y, groups=groups, time=time)
+        columns = check_by(by, y, X=X)
+        m = _num_samples(table)
+        if m == 0:
             raise ValueError("Found array with 0 sample(s): X must hold at least one example.")
-        validate_data(self, X, y, reset=reset, skip_check_array=True)
+        validate_data(self, table, y, reset=reset, skip_check_array=True)
         labels = check_targets("y", y)
-        if _num_samples(X) != len(labels):
+        if m != len(labels):
             raise ValueError(
                 "X and y must have the same number of rows, got inconsistent numbers of samples: "
-                f"{_num_samples(X)} and {len(labels)}."
+                f"{m} and {len(labels)}."
             )
         check_classification_targets(labels)
         if isinstance(self.voters, PredictionTable):
             self.voters.check_targets(labels)
-        return X, labels
+        return table, labels, columns
 
     @abstractmethod
     def _prior_again(self, X: Any, y: NDArray[Any]) -> ArrayLike | None:
         """Return the prior that the settings ask for, made again from part A; uniform if None."""
 
-    @abstractmethod
+    def _check_settings(self) -> Any:
+        """Refuse settings that no data makes good, and return what they ask for."""
+
     def _check_classes(self) -> None:
         """Refuse a number of classes that the learner cannot take."""
 
-    def _learn_prior(self, X: Any, y: NDArray[Any]) -> None:
-        """Learn on part A what must not look at part B."""
+    def _learn_prior(self, asked: Any, X: Any, y: NDArray[Any]) -> None:
+        """Learn on part A what must not look at part B, as `_check_settings` says it is asked."""
 
-    def _count(self, ballots: Ballots, codes: NDArray[Any]) -> VoteStatistics:
+    def _count(self, sample: Sample) -> VoteStatistics:
         """Return what learning needs to know of the votes of part B."""
-        return VoteStatistics.from_votes(ballots.codes, codes)
+        return VoteStatistics.from_votes(sample.ballots.codes, sample.truth)
 
     @abstractmethod
     def _learn(
@@ -536,12 +547,23 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         """Return the ballots to which the weights belong, from those of the voters."""
         return ballots
 
+    def _sample(
+        self,
+        X: Any,
+        y: NDArray[Any],
+        by: Mapping[str, NDArray[Any]],
+        reference: tuple[NDArray[np.float64], str] | None = None,
+    ) -> Sample:
+        """Return examples with the votes on them."""
+        ballots = self._votes(X)
+        return Sample(X, y, ballots, ballots.truth(y), by, reference)
+
     def _statistics_of(
-        self, ballots: Ballots, y: NDArray[Any], bound: Bound, prior: ArrayLike | None
+        self, ballots: Ballots, truth: NDArray[np.intp], bound: Bound, prior: ArrayLike | None
     ) -> VoteStatistics:
-        """Return what a bound needs to know of these votes."""
+        """Return what a bound needs to know of these votes; the truth is in their codes."""
         weighed = self._weighed(ballots)
-        return bound.count(weighed.codes, ballots.truth(y), prior, weighed.missing)
+        return bound.count(weighed.codes, truth, prior, weighed.missing)
 
     def certify(
         self,
@@ -604,9 +626,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             The claim, with all that is needed to check it.
         """
         check_is_fitted(self)
-        check_all_aligned(X=X, y=y, groups=groups)
-        columns = check_by(by, y, X=X)
-        X, y, columns, said = drawn(*self._check_data(X, y, reset=False), columns, groups, seed)
+        X, y, columns, said = drawn(*self._given(X, y, by, groups, reset=False), groups, seed)
         look = self._examine_new(X, y)
         own = self._provenance.get("delta_of_all_looks", self.certificate_.delta)
         if isinstance(bound, Bound):
@@ -620,13 +640,13 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         if unlabelled is not None:
             ballots = self._weighed(self._votes(as_table(unlabelled)))
             reference = ballots.win(self.weights_)[1], UNLABELLED
-        sample = Sample(X, y, self._votes(X), columns, reference)
+        sample = self._sample(X, y, columns, reference)
         outcome = self._outcome(sample, self.weights_, self.weights_)
         if baseline is not None:
             outcome = outcome.with_baseline((check_class("baseline", baseline, y), GIVEN))
         return issue(
             chosen,
-            self._statistics_of(sample.ballots, y, chosen, self.weights_),
+            self._statistics_of(sample.ballots, sample.truth, chosen, self.weights_),
             self.weights_,
             self.weights_,
             provenance={"voters_from": NEW_DATA, **said},
@@ -711,55 +731,68 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         # Made again, as it may have been changed since it was checked.
         claimed = replace(self.certificate_ if certificate is None else certificate)
-        check_all_aligned(X=X, y=y, groups=groups, time=time)
-        columns = check_by(by, y, X=X)
-        X, y = self._check_data(X, y, reset=False)
+        X, y, columns = self._given(X, y, by, groups, time, reset=False)
         weights = check_distribution("weights", self.weights_, self.weights_.size)
         if not np.array_equal(claimed.weights, weights):
             raise CertificateError("the weights of the certificate are not those of this vote.")
         if claimed.votes_sha256 is not None:
             raise CertificateError("the certificate is of a table of votes, not of this vote.")
         if claimed.provenance.get("voters_from") == NEW_DATA:
+            drawn = drawn_again(X, y, columns, groups, claimed.provenance)
+            sample, look = self._again_on_new(drawn)
             prior: ArrayLike = weights
-            X, y, columns, _ = drawn_again(X, y, columns, groups, claimed.provenance)
-            try:
-                look = self._examine_new(X, y)
-            except ValueError as error:
-                raise CertificateError(str(error)) from error
-            sample = Sample(X, y, self._votes(X), columns)
         else:
-            self._check_provenance(claimed.provenance)
-            check_said("groups", groups, "grouped_by", self._provenance)
-            check_said("time", time, "split_by_time", self._provenance)
-            part_a, part_b = self._parts(
-                Rows(_num_samples(X), groups, time),
-                self._provenance.get("certify_size", 1),
-                check_random_state(self._provenance.get("seed", 0)),
-            )
-            X_b = _safe_indexing(X, part_b)
-            columns = {name: column[part_b] for name, column in columns.items()}
-            X_a, y_a = _safe_indexing(X, part_a), y[part_a]
-            reference = None
-            if any(getattr(one, "start_from", None) == PART_A_SHARES for one in claimed.families):
-                reference = self._reference(X_a, y_a, None)
-            sample = Sample(X_b, y[part_b], self._votes(X_b), columns, reference)
-            look = self._examine(X, y, row_fingerprints(X), part_a, part_b, sample.ballots)
-            if self.certificate_.neighbours is not None:  # else it was not counted
-                look.findings += self._difference(sample, weights)
-            look.findings += self.certificate_.findings
-            again = self._prior_again(X_a, y_a)
-            prior = check_prior(again, weights.size)
-            if _settings(claimed) != _settings(self.certificate_):
-                raise CertificateError(
-                    "the bound of the certificate, its settings, or what is claimed besides, are "
-                    "not those of this vote."
-                )
+            sample, look, prior = self._again(X, y, columns, groups, time, claimed)
         if not np.allclose(claimed.prior, prior, rtol=_SAME_PRIOR, atol=0.0):
             raise CertificateError("the prior of the certificate is not the one of this vote.")
         statistics = self._recounted(sample, claimed)
         statistics.findings = tuple(look.findings)
         claimed.verify(statistics=statistics)
         self._verify_beside(claimed, sample, look.checks)
+
+    def _again_on_new(self, drawn: Drawn) -> tuple[Sample, Examination]:
+        """Return the sample of a certificate on new data, and what is found in it."""
+        try:
+            look = self._examine_new(drawn.X, drawn.y)
+        except ValueError as error:
+            raise CertificateError(str(error)) from error
+        return self._sample(drawn.X, drawn.y, drawn.by), look
+
+    def _again(
+        self,
+        X: Any,
+        y: NDArray[Any],
+        columns: Mapping[str, NDArray[Any]],
+        groups: Any,
+        time: Any,
+        claimed: Certificate,
+    ) -> tuple[Sample, Examination, NDArray[np.float64]]:
+        """Return the sample of the fit, what is found in it, and the prior, all made again."""
+        self._check_provenance(claimed.provenance)
+        check_said("groups", groups, "grouped_by", self._provenance)
+        check_said("time", time, "split_by_time", self._provenance)
+        part_a, part_b = self._parts(
+            Rows(_num_samples(X), groups, time),
+            self._provenance.get("certify_size", 1),
+            check_random_state(self._provenance.get("seed", 0)),
+        )
+        columns = {name: column[part_b] for name, column in columns.items()}
+        X_a, y_a = _safe_indexing(X, part_a), y[part_a]
+        reference = None
+        if any(getattr(one, "start_from", None) == PART_A_SHARES for one in claimed.families):
+            reference = self._reference(X_a, y_a, None)
+        sample = self._sample(_safe_indexing(X, part_b), y[part_b], columns, reference)
+        look = self._examine(X, y, row_fingerprints(X), part_a, part_b, sample)
+        if self.certificate_.neighbours is not None:  # else it was not counted
+            look.findings += self._difference(sample, self.weights_)
+        look.findings += self.certificate_.findings
+        prior = check_prior(self._prior_again(X_a, y_a), self.weights_.size)
+        if _settings(claimed) != _settings(self.certificate_):
+            raise CertificateError(
+                "the bound of the certificate, its settings, or what is claimed besides, are "
+                "not those of this vote."
+            )
+        return sample, look, prior
 
     def _parts(
         self, rows: Rows, size: float, rng: np.random.RandomState
@@ -769,7 +802,8 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
 
     def _recounted(self, sample: Sample, claimed: Certificate) -> Statistics:
         """Return what the bound of a certificate needs to know of a sample."""
-        return self._statistics_of(sample.ballots, sample.y, claimed.bound_object, claimed.prior)
+        bound = claimed.bound_object
+        return self._statistics_of(sample.ballots, sample.truth, bound, claimed.prior)
 
     def _verify_beside(
         self, claimed: Certificate, sample: Sample, checks: Mapping[str, str]
@@ -882,24 +916,3 @@ def _refuse(fit_params: dict[str, Any]) -> None:
         )
     if fit_params:
         raise TypeError(f"fit got unexpected arguments: {', '.join(sorted(fit_params))}.")
-
-
-def _all_classes(y: NDArray[Any], voters: Voters, classes: ArrayLike | None) -> NDArray[Any]:
-    """Return the sorted labels of the data, of the voters, and those announced."""
-    known = [np.unique(y)]
-    if classes is not None:
-        known.append(check_labels("classes", classes, ndim=1))
-    for group in voters.groups:
-        labels = getattr(group, "labels", None)
-        if labels is None:
-            members = (group[index] for index in range(len(group)))
-            known += [member.classes_ for member in members if hasattr(member, "classes_")]
-        else:
-            known.append(labels)
-    try:
-        return merge_labels(*known)
-    except ValueError:
-        raise ValueError(
-            f"the voters know labels such as {known[-1][0]!r}, but y has labels such as "
-            f"{known[0][0]!r}: they must be of one kind."
-        ) from None

@@ -197,7 +197,8 @@ def certify(
     given = _Given(model, members, delta, baseline, positive, seed, claims)
     result = _certify(learner, data or [options.DATA], asked, given, out, as_json)
     if as_json:
-        print_json({name: result[name] for name in result if name not in ("table", "said")})
+        told = {name: result[name] for name in result if name not in ("table", "said")}
+        print_json(told | {"certificate": result["certificate"].to_dict()})
     else:
         print_result(result, quiet, explain)
 
@@ -279,12 +280,12 @@ def _certify(
         if isinstance(saved, list | tuple) and not given.members:
             raise ValueError(f"{model} holds several classifiers: add --members for their vote.")
         table = read_for(saved, data, asked, given.words(saved), given.members)
+    clock.lap("reading")
     folder = results_folder(
         out, table.name, "certificate", (MODEL, SAFE_MODEL, REPORT, CERTIFICATE)
     )
     if (folder / CERTIFICATE).exists():
         tell(f"the certificate in {folder} will be replaced.")
-    clock.lap("reading")
     page: dict[str, Any] = {
         "details": {
             "data": ", ".join(data),
@@ -317,7 +318,7 @@ def _certify(
     certificate, files = write_results(folder, models, certificate, page)
     result: dict[str, Any] = {
         "statement": claim_of(certificate),
-        "certificate": certificate.to_dict(),
+        "certificate": certificate,
         "files": [str(path) for path in files],
         "table": table,
         "said": said,

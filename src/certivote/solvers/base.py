@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from .._utils.threads import one_blas_thread
 from .._utils.validation import check_prior
 from ..bounds import Bound
 from ..bounds.parameters import Parametrised
 from ..statistics import Statistics
+from .threads import one_blas_thread
 
 __all__ = ["FIXED", "NOT_DESCENDED", "Callback", "MinimizeResult", "Problem", "Solver"]
 
@@ -118,10 +118,7 @@ class Solver(Parametrised, ABC):
         """Minimise a bound; see `certivote.minimize`."""
         self._check_settings()
         with one_blas_thread():
-            bound.check_parameters()
-            bound.check_statistics(statistics)
-            offers, p = statistics.offers, check_prior(prior, statistics.n_voters)
-            result = self._best(bound.settled(offers), statistics, p, random_state, callback)
+            result = self._best(bound, statistics, prior, random_state, callback)
         if not result.converged:
             from sklearn.exceptions import ConvergenceWarning
 
@@ -137,11 +134,15 @@ class Solver(Parametrised, ABC):
         self,
         bound: Bound,
         statistics: Statistics,
-        p: NDArray[np.float64],
+        prior: ArrayLike | None,
         random_state: int | np.random.RandomState | None,
         callback: Callback | None,
     ) -> MinimizeResult:
         """Return the best of the weights that need no descent, and of those that one finds."""
+        bound.check_parameters()
+        bound.check_statistics(statistics)
+        offers, p = statistics.offers, check_prior(prior, statistics.n_voters)
+        bound = bound.settled(offers)
         fixed, known = bound.candidates(statistics, p), bound.fixed_weights(p)
         found = [
             (q, True, FIXED if any(np.array_equal(q, other) for other in known) else NOT_DESCENDED)
