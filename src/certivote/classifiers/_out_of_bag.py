@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,10 +16,11 @@ from ..statistics import OutOfBagStatistics, Statistics
 from ..voters import fit_voters, is_frozen
 from ..voters.bags import check_on_bags, in_bag, in_bags
 from . import _guards
+from ._answering import Sample
 from ._fingerprints import SeenRows, row_fingerprints
 from ._guards import Examination
 from ._split import Rows, plain_number, seed_of
-from .base import CertifiedVote, Sample
+from .base import CertifiedVote
 
 __all__ = ["OutOfBagVote"]
 
@@ -62,7 +63,7 @@ class OutOfBagVote(CertifiedVote):
         time: Any,
         by: Mapping[str, ArrayLike] | None,
         unlabelled: Any,
-    ) -> CertifiedVote:
+    ) -> Self:
         if self.certification == _SPLIT:
             return super()._fit_anew(X, y, classes, groups, time, by, unlabelled)
         check_choice("certification", self.certification, _CERTIFICATIONS)

@@ -18,7 +18,8 @@ from ..labels import codes_of
 from ..learners import InfeasibleError, cb_boost, cq_boost, min_cq, self_complemented
 from ..statistics import VoteStatistics
 from ..voting import Ballots
-from .base import CertifiedVote, Sample
+from ._answering import Sample
+from .base import CertifiedVote
 
 __all__ = ["CBBoostClassifier", "CqBoostClassifier", "MinCqClassifier"]
 

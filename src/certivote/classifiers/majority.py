@@ -20,10 +20,10 @@ from ..labels import check_labels
 from ..solvers import Solver, minimize
 from ..statistics import Statistics, VoteStatistics
 from ..voters import is_frozen, is_mixed, learned_weights
+from ._answering import Sample
 from ._fingerprints import row_fingerprints
 from ._guards import TOO_MANY_TWINS, Examination
 from ._out_of_bag import OutOfBagVote
-from .base import Sample
 
 __all__ = ["MajorityVoteClassifier"]
 
