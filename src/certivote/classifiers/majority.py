@@ -2,8 +2,8 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from copy import copy, deepcopy
-from typing import Any
+from copy import copy
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,16 +20,24 @@ from ..labels import check_labels
 from ..solvers import Solver, minimize
 from ..statistics import Statistics, VoteStatistics
 from ..voters import is_frozen, is_mixed, learned_weights
-from ..voting import Ballots
+from ._answering import Sample
 from ._fingerprints import row_fingerprints
 from ._guards import TOO_MANY_TWINS, Examination
 from ._out_of_bag import OutOfBagVote
-from .base import Sample
 
 __all__ = ["MajorityVoteClassifier"]
 
 # So many different rows may come again by chance.
 _FEW_COPIES = 5
+
+
+class _Asked(NamedTuple):
+    """What the settings of a vote ask for: a bound at its δ, that of all claims, and the claims."""
+
+    bound: Bound
+    total_delta: float
+    families: tuple[Family, ...]
+    learns_prior: bool
 
 
 class MajorityVoteClassifier(OutOfBagVote):
@@ -183,16 +191,26 @@ class MajorityVoteClassifier(OutOfBagVote):
         self.abstain = abstain
         self.bag_size = bag_size
 
-    def _check_classes(self) -> None:
+    def _check_settings(self) -> "_Asked":
         if isinstance(self.prior, str) and self.prior not in ("learned", "uniform"):
             raise ValueError(
                 f"prior must be 'uniform', 'learned' or one number per voter, got {self.prior!r}."
             )
-        if isinstance(self.prior, str) and self.prior == "learned" and is_frozen(self.voters):
+        learns_prior = self._learns_prior()
+        if is_frozen(self.voters) and learns_prior:
             raise ValueError(
                 "prior='learned' needs a part A to learn from, which frozen voters do not have: "
                 "give a prior that was learned elsewhere, or None."
             )
+        # The default stands for none: a bound object has its own.
+        default = isinstance(self.bound, Bound) and self.delta == 0.05
+        # Copies: what is changed after this sample has been seen must not count.
+        bound = bound_at(self.bound, None if default else self.delta).copied()
+        total = float(bound.delta)
+        part, families = shared(self.claims, total, self.shares, self.abstain)
+        if self.anytime and families:
+            raise ValueError("claims are for one sample, not for a growing one: anytime=False.")
+        return _Asked(bound.set_params(delta=part), total, families, learns_prior)
 
     def _bound(self, provenance: Mapping[str, Any]) -> Bound:
         """Return the bound at the δ of a certificate: that of its number, if it is one of many."""
@@ -203,16 +221,8 @@ class MajorityVoteClassifier(OutOfBagVote):
         own.delta = provenance["delta_of_all_looks"] / (look * (look + 1))
         return own
 
-    def _learn_prior(self, X: Any, y: NDArray[Any]) -> None:
-        # The default stands for none: a bound object has its own.
-        default = isinstance(self.bound, Bound) and self.delta == 0.05
-        # Copies: what is changed after this sample has been seen must not count.
-        self._fitted_bound = deepcopy(bound_at(self.bound, None if default else self.delta))
-        self._total_delta = float(self._fitted_bound.delta)
-        part, self._families = shared(self.claims, self._total_delta, self.shares, self.abstain)
-        self._fitted_bound = self._fitted_bound.copied(delta=part)
-        if self.anytime and self._families:
-            raise ValueError("claims are for one sample, not for a growing one: anytime=False.")
+    def _learn_prior(self, asked: "_Asked", X: Any, y: NDArray[Any]) -> None:
+        self._fitted_bound, self._total_delta, self._families = asked[:3]
         if self.anytime:
             self._provenance["look"] = 1
             for_all_sizes = self._fitted_bound.for_all_sizes()
@@ -221,7 +231,7 @@ class MajorityVoteClassifier(OutOfBagVote):
             else:
                 self._fitted_bound = for_all_sizes
         self._prior: NDArray[np.float64] | None = None
-        if self._learns_prior():
+        if asked.learns_prior:
             self._prior = self._weigh(X, y)
             self._provenance["prior"] = PRIOR_LEARNED
         elif self.prior is not None and not isinstance(self.prior, str):
@@ -252,9 +262,9 @@ class MajorityVoteClassifier(OutOfBagVote):
             return self._weigh(X, y)
         return None if self.prior is None or isinstance(self.prior, str) else self._prior
 
-    def _count(self, ballots: Ballots, codes: NDArray[Any]) -> VoteStatistics:
+    def _count(self, sample: Sample) -> VoteStatistics:
         bound = self._bound(self._provenance)
-        return bound.count(ballots.codes, codes, self._prior, ballots.missing)
+        return self._statistics_of(sample.ballots, sample.truth, bound, self._prior)
 
     def _learn(
         self,
@@ -332,13 +342,14 @@ class MajorityVoteClassifier(OutOfBagVote):
                 "anytime must be what it was at the first fit, as δ is shared out from then on: "
                 "fit again to change it."
             )
-        X, labels = self._check_data(X, y, reset=False)
+        X, labels, _ = self._given(X, y, reset=False)
         rows = row_fingerprints(X)
         known = self._examine_known(self._seen.known(X, rows), rows)
         if known is None:
             return self
         bound = self._bound(self._provenance)
-        new = self._statistics_of(self._votes(X), labels, bound, self._prior)
+        ballots = self._votes(X)
+        new = self._statistics_of(ballots, ballots.truth(labels), bound, self._prior)
         look = Examination([*known, *self._examine_labels(labels)])
         self._examine_copies(look, X, rows)
         found = self._say(look.findings)
