@@ -15,7 +15,7 @@ REPRODUCTION := build/reproduction
 
 # The site, and what sphinx writes beside the pages on the way to it.
 SITE := build/html
-GENERATED := docs/auto_examples docs/api/generated docs/sg_execution_times.rst
+GENERATED := docs/auto_examples docs/api/generated
 
 # One BLAS thread per process: pytest-xdist already keeps every core busy.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
