@@ -55,9 +55,18 @@ html_title = f"certivote {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+# Pages that have no section to navigate in.
+html_sidebars = {
+    name: []
+    for name in (
+        *("index", "ten-minutes", "mathematics", "extending", "glossary", "reproduction"),
+        *("plurality", "benchmarks", "contributing", "changelog"),
+    )
+}
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
+    "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
     "show_prev_next": True,
     "show_toc_level": 2,
