@@ -59,8 +59,8 @@ html_show_sourcelink = False
 html_sidebars = {
     name: []
     for name in (
-        *("index", "ten-minutes", "mathematics", "extending", "glossary", "reproduction"),
-        *("plurality", "benchmarks", "contributing", "changelog"),
+        *("index", "ten-minutes", "mathematics", "extending", "glossary"),
+        *("benchmarks", "contributing", "changelog"),
     )
 }
 html_theme_options = {

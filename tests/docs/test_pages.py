@@ -83,5 +83,12 @@ def test_every_command_and_option_exists(line):
     assert {word for word in words if re.match("--?[a-z]", word)} - known == set()
 
 
+def test_links_of_the_readme_lead_somewhere():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    inside = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
+    assert len(inside) > 10
+    assert [link for link in inside if not (ROOT / link).exists()] == []
+
+
 def test_commands_were_found():
     assert len(commands()) > 20
