@@ -142,7 +142,7 @@ class MajorityVoteClassifier(OutOfBagVote):
         The seconds that `fit` spent in training, voting, checking and learning.
     n_features_in_ : int
         The number of features seen by `fit`; texts have none.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where X has names.
 
     Examples
