@@ -403,8 +403,11 @@ def test_values_whose_rows_tell_of_each_other_are_found(kind):
     assert 45 < new < 55
     assert known < 40
     vote.verify(X, y)
-    # Groups that are said are no finding.
+    # Groups that are said are no finding, and others do not hide these.
     MajorityVoteClassifier(random_state=0, n_voters=20).fit(X, y, groups=X["where"])
+    with pytest.warns(UserWarning, match="of groups left out at random"):
+        other = MajorityVoteClassifier(random_state=0, n_voters=20)
+        other.fit(X, y, groups=np.arange(len(y)) // 2).verify(X, y, groups=np.arange(len(y)) // 2)
 
 
 @pytest.mark.parametrize("what", ["a measure", "nothing"])
@@ -417,6 +420,7 @@ def test_values_that_measure_or_tell_nothing_are_not_found(what):
         X = pd.DataFrame({"age": age, "other": rng.normal(size=1200)})
         vote = MajorityVoteClassifier(random_state=seed, n_voters=10).fit(X, y)
         assert vote.certificate_.findings == ()
+        assert "of a value of 'age' were not seen to err more" in vote.certificate_.checks["values"]
 
 
 def visits(seed):

@@ -185,7 +185,7 @@ class FittingVote(AnsweringVote):
         reference = self._reference(X_a, y_a, unlabelled)
         sample = self._sample(X_b, y_b, columns, reference)
         clock.lap("voting")
-        look = self._examine(X, y, rows, part_a, part_b, sample)
+        look = self._examine(X, y, rows, together.groups, part_a, part_b, sample)
         self._findings, self._checks = self._say(look.findings), look.checks
         clock.lap("checking")
         self._learn(self._count(sample), sample, rng)
@@ -198,6 +198,7 @@ class FittingVote(AnsweringVote):
         X: Any,
         y: NDArray[Any],
         rows: NDArray[np.uint64],
+        groups: NDArray[np.intp] | None,
         part_a: NDArray[np.intp],
         part_b: NDArray[np.intp],
         sample: Sample,
@@ -216,13 +217,23 @@ class FittingVote(AnsweringVote):
             losses = codes[some] != truth[some, None]
             if "split_by_time" in self._provenance:
                 look.findings += _guards.errors_in_time(losses)
-            copied = _guards.DUPLICATES not in look.checks
-            if not (copied or "grouped_by" in self._provenance):  # copies tell of each other
-                seed = self._provenance["seed"]
-                look.findings += kin(X, y, seed if isinstance(seed, int) else 0)
-                if "split_by_time" not in self._provenance:
-                    look.findings += beside(X, y, rows, (part_a, part_b[some]), losses)
+            self._look_for_kin(look, X, y, groups)
+            by_rows = groups is None and "split_by_time" not in self._provenance
+            if by_rows and _guards.DUPLICATES in look.checks:
+                look.findings += beside(X, y, rows, (part_a, part_b[some]), losses)
         return look
+
+    def _look_for_kin(
+        self, look: Examination, X: Any, y: NDArray[Any], groups: NDArray[np.intp] | None
+    ) -> None:
+        """Look for values whose rows tell of each other, unless they are copies, which do."""
+        if _guards.DUPLICATES not in look.checks:
+            return
+        seed = self._provenance.get("seed")
+        found, cleared = kin(X, y, groups, seed if isinstance(seed, int) else 0)
+        look.findings += found
+        if cleared is not None:
+            look.checks[_guards.VALUES] = cleared
 
     def _issue(
         self,

@@ -22,6 +22,7 @@ __all__ = [
     "TOO_MANY_TWINS",
     "TOPICS",
     "TRAINING_ROWS",
+    "VALUES",
     "Examination",
     "copies",
     "difference",
@@ -39,7 +40,12 @@ __all__ = [
 ]
 
 # What a check is about, as a certificate calls it.
-DUPLICATES, TRAINING_ROWS, MODEL = TOPICS = ("duplicates", "training rows", "model")
+DUPLICATES, TRAINING_ROWS, MODEL, VALUES = TOPICS = (
+    "duplicates",
+    "training rows",
+    "model",
+    "values",
+)
 
 # Twins of training rows above this share of part B are hardly chance where rows are rich.
 TOO_MANY_TWINS = 0.1

@@ -21,39 +21,53 @@ _FEW_VALUES, _COLUMNS = 10, 8
 # So many rows are enough, with so many trees; and so many values with several rows are needed.
 _ROWS, _TREES, _FEWEST = 4_000, 10, 20
 # Halves are drawn so many times, unless it does not look promising before.
-_TIMES, _PROMISING = 3, 1.5
+_TIMES, _PROMISING = 4, 1.5
 # By how many standard errors voters must err more on rows whose kin did not train them.
 _STANDARD_ERRORS = 4.0
 
 
-def kin(X: Any, y: NDArray[Any], seed: int) -> list[str]:
+def kin(
+    X: Any, y: NDArray[Any], groups: NDArray[np.intp] | None, seed: int
+) -> tuple[list[str], str | None]:
     """Say on which columns voters err more where rows with the same value did not train them.
 
     Columns of whole numbers or of texts are looked at that have more than 10 values, and more than
-    rows of each, but at least two rows of each on average. Ten trees are trained on half of the
-    rows, and tested on the others, three times: halves of all rows, and halves of the values. Of
-    numbers a range of values is taken, in which what measures has its neighbours in both halves.
+    rows of each, but at least two rows of each on average: the eight with the most values. Ten
+    trees are trained on half of the rows, and tested on the others, four times: halves of all
+    rows, or of the groups if there are such, and halves of the values. Of numbers a range of values
+    is taken, in which what measures has its neighbours in both halves. The second part of what is
+    returned is a sentence for where nothing was found; None if there is no such column.
     """
     if not hasattr(X, "columns"):
-        return []
+        return [], None
     columns = {name: _codes(np.asarray(X[name])) for name in X.columns}
     numbers = {name: int(codes.max(initial=-1)) + 1 for name, codes in columns.items()}
     asked = [name for name, n in numbers.items() if _may_be_of_kin(n, len(y))]
     asked = sorted(asked, key=lambda name: -numbers[name])[:_COLUMNS]
-    errors = _Errors(X, y, seed)
-    found = {name: errors.more(columns[name]) for name in X.columns if name in asked}
-    told = {str(name): more for name, more in found.items() if more is not None}
+    errors = _Errors(X, y, groups, seed)
+    found = {str(name): errors.more(columns[name]) for name in X.columns if name in asked}
+    told = {name: more for name, more in found.items() if more is not None}
     if not told:
-        return []
+        return [], _cleared(list(found)) if found else None
     names = _joined([repr(name) for name in told], "or")
     new, known = (_joined([f"{more[k]:.1%}" for more in told.values()], "and") for k in (0, 1))
+    of = "rows" if groups is None else "groups"
+    instead = "" if groups is None else " in the place of the other"
     return [
         f"Rows with the same value of {names} tell of each other: voters trained without any row "
-        f"of a value err on {new} of its rows, against {known} of rows left out at random. The "
+        f"of a value err on {new} of its rows, against {known} of {of} left out at random. The "
         "claim is about new rows with these values, as often as here: where new examples come with "
-        "other values, it is not valid. Then name the column as the group (--group), or as the "
-        "time (--time)."
-    ]
+        f"other values, it is not valid. Then name the column as the group (--group){instead}, or "
+        "as the time (--time)."
+    ], None
+
+
+def _cleared(names: list[str]) -> str:
+    of = _joined([repr(name) for name in names], "or")
+    return (
+        f"Voters trained without any row of a value of {of} were not seen to err more on its rows "
+        "than on rows left out at random."
+    )
 
 
 def _joined(parts: list[str], word: str) -> str:
@@ -83,48 +97,65 @@ def _codes(column: NDArray[Any]) -> NDArray[np.intp]:
 class _Errors:
     """How voters err on rows of a table, and on values, that were left out of their training."""
 
-    def __init__(self, X: Any, y: NDArray[Any], seed: int) -> None:
+    def __init__(self, X: Any, y: NDArray[Any], groups: NDArray[np.intp] | None, seed: int) -> None:
         self.X, self.y, self.seed = X, y, seed
+        self.groups = np.arange(len(y)) if groups is None else groups
         # Columns of which the same rows are taken share those left out at random.
         self.at_random: dict[tuple[int, bytes], NDArray[np.float64]] = {}
 
     def more(self, codes: NDArray[np.intp]) -> tuple[float, float] | None:
         """Return the errors on values, and on rows, that were left out; None if hardly more."""
-        rows = _range_of_values(codes, np.random.RandomState(self.seed))
-        values, of = np.unique(codes[rows], return_inverse=True)
-        if np.count_nonzero(np.bincount(of) > 1) < _FEWEST:
-            return None
-        errors = np.zeros((2, len(rows)))
+        counts = np.zeros(int(codes.max()) + 1)
+        left_out, at_random = np.zeros_like(counts), np.zeros_like(counts)
         for time in range(_TIMES):
-            errors += self._once(rows, values.size, of, time)
-            far = _standard_errors(errors[0] - errors[1], of)
+            rng = np.random.RandomState([self.seed, time])
+            rows = _range_of_values(codes, rng)
+            of = codes[rows]
+            counts += np.bincount(of, minlength=counts.size)
+            left_out += np.bincount(of, self._losses(rows, of, rng), counts.size)
+            at_random += np.bincount(of, self._at_random(rows, time), counts.size)
+            if np.count_nonzero(counts > time + 1) < _FEWEST:
+                return None
+            known = counts > 0
+            more = (left_out - at_random)[known] / counts[known]
+            far = _standard_errors(more, counts[known])
             if far < _PROMISING:
                 return None
-        left_out, at_random = errors.mean(axis=1) / _TIMES
-        return (float(left_out), float(at_random)) if far > _STANDARD_ERRORS else None
+        if far < _STANDARD_ERRORS:
+            return None
+        return left_out.sum() / counts.sum(), at_random.sum() / counts.sum()
 
-    def _once(
-        self, rows: NDArray[np.intp], n_values: int, of: NDArray[np.intp], time: int
-    ) -> NDArray[np.float64]:
-        """Return the errors on each row: with half of the values left out, and half of the rows."""
-        rng = np.random.RandomState([self.seed, time])
-        X, y = _safe_indexing(self.X, rows), self.y[rows]
-        left_out = _losses(X, y, rng.permutation(n_values)[of] % 2 == 0, rng.randint(2**31))
+    def _at_random(self, rows: NDArray[np.intp], time: int) -> NDArray[np.float64]:
+        """Return the errors on rows, or groups of them, left out whatever their values."""
         if (key := (time, rows.tobytes())) not in self.at_random:
-            half = rng.permutation(len(y)) % 2 == 0
-            self.at_random[key] = _losses(X, y, half, rng.randint(2**31))
-        return np.stack([left_out, self.at_random[key]])
+            rng = np.random.RandomState([self.seed, time, 1])
+            self.at_random[key] = self._losses(rows, self.groups[rows], rng)
+        return self.at_random[key]
+
+    def _losses(
+        self, rows: NDArray[np.intp], of: NDArray[np.intp], rng: np.random.RandomState
+    ) -> NDArray[np.float64]:
+        """Return how many voters err on each row, of those trained on the other half of these."""
+        values, number = np.unique(of, return_inverse=True)
+        half = rng.permutation(values.size)[number] % 2 == 0
+        X, y = _safe_indexing(self.X, rows), self.y[rows]
+        losses, classes = np.empty(len(y)), np.unique(y)
+        for test, train in ((half, ~half), (~half, half)):
+            X_train, y_train = _safe_indexing(X, np.flatnonzero(train)), y[train]
+            voters = fit_voters("trees", X_train, y_train, _TREES, rng)
+            ballots = voters.votes(_safe_indexing(X, np.flatnonzero(test)), classes)
+            losses[test] = np.mean(ballots.codes != ballots.truth(y[test])[:, None], axis=1)
+        return losses
 
 
-def _standard_errors(more: NDArray[np.float64], of: NDArray[np.intp]) -> float:
+def _standard_errors(more: NDArray[np.float64], rows: NDArray[np.float64]) -> float:
     """Return by how many standard errors of values, which are the ones drawn, a mean is above 0.
 
     A value has the root of its number of rows as its weight: one of many has a say, not all.
     """
-    rows = np.bincount(of)
-    weights, means = np.sqrt(rows), np.bincount(of, more) / rows
-    mean = weights @ means / weights.sum()
-    spread = float(np.sqrt(np.sum((weights * (means - mean)) ** 2)) / weights.sum())
+    weights = np.sqrt(rows)
+    mean = weights @ more / weights.sum()
+    spread = float(np.sqrt(np.sum((weights * (more - mean)) ** 2)) / weights.sum())
     return float(mean) / spread if spread > 0.0 else 0.0
 
 
@@ -134,16 +165,3 @@ def _range_of_values(codes: NDArray[np.intp], rng: np.random.RandomState) -> NDA
     turned = np.roll(counts, -(first := rng.randint(counts.size)))
     n = max(1, int(np.searchsorted(np.cumsum(turned), _ROWS, side="right")))
     return np.flatnonzero((codes >= 0) & ((codes - first) % counts.size < n))
-
-
-def _losses(X: Any, y: NDArray[Any], half: NDArray[np.bool_], seed: int) -> NDArray[np.float64]:
-    """Return how many voters err on each row, of those that were trained on the other half."""
-    losses = np.empty(len(y))
-    classes = np.unique(y)
-    for test, train in ((half, ~half), (~half, half)):
-        rng = np.random.RandomState(seed)
-        X_train, y_train = _safe_indexing(X, np.flatnonzero(train)), y[train]
-        voters = fit_voters("trees", X_train, y_train, _TREES, rng)
-        ballots = voters.votes(_safe_indexing(X, np.flatnonzero(test)), classes)
-        losses[test] = np.mean(ballots.codes != ballots.truth(y[test])[:, None], axis=1)
-    return losses

@@ -94,7 +94,7 @@ class OutOfBagVote(CertifiedVote):
         rows = row_fingerprints(X)
         self._seen = SeenRows()
         self._seen.add(rows)
-        look = self._examine_bags(X, rows)
+        look = self._examine_bags(X, labels, rows)
         self._findings, self._checks = self._say(look.findings), look.checks
         clock.lap("checking")
         ballots = self._votes(X)
@@ -169,9 +169,10 @@ class OutOfBagVote(CertifiedVote):
             check_on_bags(self.voters_, X, y, self.verbose)
         return inside
 
-    def _examine_bags(self, X: Any, rows: NDArray[np.uint64]) -> Examination:
+    def _examine_bags(self, X: Any, y: NDArray[Any], rows: NDArray[np.uint64]) -> Examination:
         look = Examination()
         _guards.twins_of_bags(look, X, rows)
+        self._look_for_kin(look, X, y, None)
         return look
 
     # --- verifying it --------------------------------------------------------------------------
@@ -188,13 +189,14 @@ class OutOfBagVote(CertifiedVote):
         X: Any,
         y: NDArray[Any],
         rows: NDArray[np.uint64],
+        groups: NDArray[np.intp] | None,
         part_a: NDArray[np.intp],
         part_b: NDArray[np.intp],
         sample: Sample,
     ) -> Examination:
         if not self._in_bags:
-            return super()._examine(X, y, rows, part_a, part_b, sample)
-        return self._examine_bags(X, rows)
+            return super()._examine(X, y, rows, groups, part_a, part_b, sample)
+        return self._examine_bags(X, y, rows)
 
     def _recounted(self, sample: Sample, claimed: Certificate) -> Statistics:
         origin = claimed.provenance["voters_from"]

@@ -245,8 +245,9 @@ class CertifiedVote(FittingVote):
         self._check_provenance(claimed.provenance)
         check_said("groups", groups, "grouped_by", self._provenance)
         check_said("time", time, "split_by_time", self._provenance)
+        together = Rows(_num_samples(X), groups, time)
         part_a, part_b = self._parts(
-            Rows(_num_samples(X), groups, time),
+            together,
             self._provenance.get("certify_size", 1),
             check_random_state(self._provenance.get("seed", 0)),
         )
@@ -256,7 +257,7 @@ class CertifiedVote(FittingVote):
         if any(getattr(one, "start_from", None) == PART_A_SHARES for one in claimed.families):
             reference = self._reference(X_a, y_a, None)
         sample = self._sample(_safe_indexing(X, part_b), y[part_b], columns, reference)
-        look = self._examine(X, y, row_fingerprints(X), part_a, part_b, sample)
+        look = self._examine(X, y, row_fingerprints(X), together.groups, part_a, part_b, sample)
         if self.certificate_.neighbours is not None:  # else it was not counted
             look.findings += self._difference(sample, self.weights_)
         look.findings += self.certificate_.findings

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from .columns import Columns, rows_per_number
 from .names import names_a_person, names_a_time, names_an_identifier, names_an_occasion
@@ -311,6 +310,8 @@ def _is_in_order(times: NDArray[Any]) -> bool:
 
 def _follows_rows(times: NDArray[Any]) -> bool:
     """Tell whether times and the numbers of their rows have a rank correlation near 1, or −1."""
+    from scipy.stats import rankdata  # slow to import, and seldom needed
+
     ranks = rankdata(times)
     return abs(float(np.corrcoef(ranks, np.arange(len(ranks)))[0, 1])) > _CLOSE
 

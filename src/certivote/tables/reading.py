@@ -247,7 +247,8 @@ def _without_row_numbers(
 
     What a model was trained on, and what is called a category, stays.
     """
-    if asked.features is not None or not asked.has_target or len(frame) < _FEW_ROWS:
+    given = asked.features is not None or asked.as_read
+    if given or not asked.has_target or len(frame) < _FEW_ROWS:
         return features, []
     numbers = [name for name in features if name not in asked.categorical]
     numbers = [name for name in numbers if _counts_rows(frame[name])]
@@ -256,7 +257,7 @@ def _without_row_numbers(
 
 
 def _counts_rows(column: Any) -> bool:
-    if column.dtype.kind not in "iuf" or column.iloc[0] not in (0, 1):
+    if column.dtype.kind not in "iuf" or column.hasnans or column.iloc[0] not in (0, 1):
         return False
     return bool(np.array_equal(column.to_numpy(), column.iloc[0] + np.arange(len(column))))
 
