@@ -54,7 +54,7 @@ from . import _guards
 from ._fingerprints import SeenRows, row_fingerprints
 from ._guards import Examination
 from ._kin import kin
-from ._scores import cross_fitted_shares
+from ._scores import cross_fitted, cross_fitted_shares
 from ._split import (
     Rows,
     as_table,
@@ -85,6 +85,7 @@ _STATE = frozenset(
         "_provenance",
         "_seen",
         "_total_delta",
+        "_whole_prior",
     }
 )
 
@@ -261,7 +262,7 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         self._learn_prior(X_a, y_a)
         self._baseline = None if frozen else (most_frequent(y_a), PART_A)
         columns = {name: column[part_b] for name, column in columns.items()}
-        reference = self._reference(X_a, y_a, unlabelled)
+        reference = self._reference(X_a, y_a, unlabelled, getattr(self, "_prior", None))
         sample = Sample(X_b, y_b, self._votes(X_b), columns, reference)
         clock.lap("voting")
         look = self._examine(X, y, rows, part_a, part_b, sample.ballots)
@@ -346,30 +347,30 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         return Outcome(y, predicted, self._baseline, sample.by, known, count, scores, silent)
 
     def _reference(
-        self, X: Any, y: NDArray[Any], unlabelled: Any
+        self, X: Any, y: NDArray[Any], unlabelled: Any, prior: NDArray[np.float64] | None
     ) -> tuple[NDArray[np.float64], str] | None:
         """Return winning shares on rows that do not certify, where a claim asks for such."""
         if not any(family.needs_scores for family in self._families):
             return None
-        prior = getattr(self, "_prior", None)
         if unlabelled is not None:
             ballots = self._votes(as_table(unlabelled))
             return ballots.win(check_prior(prior, len(self.voters_)))[1], UNLABELLED
         if self._frozen or len(y) < _FEWEST:
             return None
+        return cross_fitted_shares(self._cross_fitted(X, y), prior), PART_A_SHARES
+
+    def _cross_fitted(self, X: Any, y: NDArray[Any]) -> Iterator[tuple[NDArray[np.intp], Ballots]]:
+        """Yield rows of part A, and the votes on them of voters that were not trained on them."""
         seed = self._provenance["seed"]
-        classes = check_labels("classes_", self.classes_, ndim=1)
-        shares = cross_fitted_shares(
+        return cross_fitted(
             self.voters,
             X,
             y,
-            classes,
+            check_labels("classes_", self.classes_, ndim=1),
             self.n_voters,
-            prior,
             seed if isinstance(seed, int) else 0,
             self.n_jobs,
         )
-        return shares, PART_A_SHARES
 
     def _taken_apart(self) -> bool:
         """Tell whether the voters are members of one frozen classifier.
@@ -728,19 +729,13 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
             sample = Sample(X, y, self._votes(X), columns)
         else:
             self._check_provenance(claimed.provenance)
-            check_said("groups", groups, "grouped_by", self._provenance)
-            check_said("time", time, "split_by_time", self._provenance)
-            part_a, part_b = self._parts(
-                Rows(_num_samples(X), groups, time),
-                self._provenance.get("certify_size", 1),
-                check_random_state(self._provenance.get("seed", 0)),
-            )
+            part_a, part_b = self._parts_again(X, groups, time)
             X_b = _safe_indexing(X, part_b)
             columns = {name: column[part_b] for name, column in columns.items()}
             X_a, y_a = _safe_indexing(X, part_a), y[part_a]
             reference = None
             if any(getattr(one, "start_from", None) == PART_A_SHARES for one in claimed.families):
-                reference = self._reference(X_a, y_a, None)
+                reference = self._reference(X_a, y_a, None, getattr(self, "_prior", None))
             sample = Sample(X_b, y[part_b], self._votes(X_b), columns, reference)
             look = self._examine(X, y, row_fingerprints(X), part_a, part_b, sample.ballots)
             if self.certificate_.neighbours is not None:  # else it was not counted
@@ -759,6 +754,18 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
         statistics.findings = tuple(look.findings)
         claimed.verify(statistics=statistics)
         self._verify_beside(claimed, sample, look.checks)
+
+    def _parts_again(
+        self, X: Any, groups: Any, time: Any
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the rows of part A and part B of what `fit` was given."""
+        check_said("groups", groups, "grouped_by", self._provenance)
+        check_said("time", time, "split_by_time", self._provenance)
+        return self._parts(
+            Rows(_num_samples(X), groups, time),
+            self._provenance.get("certify_size", 1),
+            check_random_state(self._provenance.get("seed", 0)),
+        )
 
     def _parts(
         self, rows: Rows, size: float, rng: np.random.RandomState
@@ -793,6 +800,10 @@ class CertifiedVote(ClassifierMixin, BaseEstimator):
                 raise CertificateError(
                     f"{name} is claimed to be {claimed.get(name)!r}, but is {known.get(name)!r}."
                 )
+        self._check_repeatable()
+
+    def _check_repeatable(self) -> None:
+        """Refuse a fit whose split cannot be drawn again."""
         if "added_samples" in self._provenance:
             raise ValueError("the certificate is of data from several calls: it cannot be redone.")
         if not self._frozen and not isinstance(self._provenance["seed"], int):
