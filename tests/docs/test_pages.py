@@ -8,7 +8,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("name", ["panel.md", "out-of-bag.md"])
+@pytest.mark.parametrize("name", ["panel.md", "out-of-bag.md", "fewer-voters.md"])
 def test_the_examples_of_a_page_run(name):
     # A fence ends an example: to doctest it would be a line of what is expected.
     text = (DOCS / name).read_text(encoding="utf-8")
