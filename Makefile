@@ -7,11 +7,15 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-SOURCES := src tests benchmarks docs/build
+SOURCES := src tests benchmarks docs/build docs/examples docs/conf.py
 
 # What was counted and computed, before it is a page.
 VALIDITY := build/validity.jsonl
 REPRODUCTION := build/reproduction
+
+# The site, and what sphinx writes beside the pages on the way to it.
+SITE := build/html
+GENERATED := docs/auto_examples docs/api/generated
 
 # One BLAS thread per process: pytest-xdist already keeps every core busy.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
@@ -20,7 +24,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 .DELETE_ON_ERROR:
 # Two pips must not write to one environment at the same time.
 .NOTPARALLEL:
-.PHONY: help demo test lint format bench tables validity clean
+.PHONY: help demo test lint format docs bench tables validity clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -41,6 +45,10 @@ format: $(VENV)/.lint  ## rewrite the sources in the project's format
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
 
+docs: $(VENV)/.docs  ## build the site into build/html, examples included, and follow its links
+	$(ONE_THREAD) $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet $(ARGS) docs $(SITE)
+	$(BIN)/python docs/build/links.py $(SITE)
+
 bench: $(VENV)/.test  ## time the library
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
@@ -57,7 +65,7 @@ validity: $(VENV)/.test  ## simulate: do the certificates hold? Writes docs/vali
 	$(BIN)/python docs/build/validity.py $(VALIDITY) docs/validity.md
 
 clean:  ## remove the environment, caches and built files
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist $(GENERATED) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find $(wildcard $(SOURCES)) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.created:
@@ -70,6 +78,10 @@ $(VENV)/.demo: pyproject.toml $(VENV)/.created
 
 $(VENV)/.test: pyproject.toml $(VENV)/.created
 	$(PIP) --editable '.[all,test]'
+	touch $@
+
+$(VENV)/.docs: pyproject.toml $(VENV)/.created
+	$(PIP) --editable '.[all,docs]'
 	touch $@
 
 # The optional libraries are here too: mypy then sees the same imports as the tests.

@@ -17,8 +17,8 @@ from distributed import Client, LocalCluster
 from sklearn.datasets import make_classification
 
 from certivote import IncompleteStatisticsError, MajorityVoteClassifier, VoteStatistics
-from certivote._utils.threads import available_cores
 from certivote.distributed import from_dask
+from certivote.statistics.cores import available_cores
 
 # The workers cannot import this file.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

@@ -11,8 +11,8 @@ from sklearn.utils import gen_batches as scikit_learn_batches
 
 from certivote import MajorityVoteClassifier
 from certivote._utils.batches import gen_batches
-from certivote._utils.parameters import Parametrised
 from certivote.bounds import BestBound, HeldoutBound, LacasseBound
+from certivote.bounds.parameters import Parametrised
 from certivote.solvers import COCOB, LBFGS, Adam, FirstOrder
 
 LONG = {"barrier_strength": 1234.5678, "inverse_max_iter": 123456, "tolerance": 0.0123456}

@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from ._utils.progress import progress_bar
-from ._utils.threads import one_core
 from .labels import UNKNOWN, check_aligned, check_labels, check_targets, codes_of
 from .statistics import IncompleteStatisticsError, VoteStatistics
+from .statistics.cores import one_core
 
 __all__ = ["from_dask"]
 

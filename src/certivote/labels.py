@@ -2,14 +2,14 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import date
 from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ._utils.validation import did_you_mean, refuse_mask
 
@@ -20,6 +20,7 @@ __all__ = [
     "as_votes",
     "check_aligned",
     "check_all_aligned",
+    "check_by",
     "check_class",
     "check_comparable",
     "check_labels",
@@ -227,6 +228,29 @@ def check_all_aligned(**tables: Any) -> None:
     """Refuse pandas objects of which any two have rows with other names."""
     for one, two in itertools.combinations(tables, 2):
         check_aligned(**{one: tables[one], two: tables[two]})
+
+
+def check_by(by: Mapping[str, ArrayLike] | None, y: Any, **beside: Any) -> dict[str, NDArray[Any]]:
+    """Return columns of groups by their names, one value for each label of `y`.
+
+    All are as they were given: their rows must not have other names than those of `y`, nor than
+    those of what is `beside` it.
+    """
+    if by is None:
+        return {}
+    if not isinstance(by, Mapping) or not all(isinstance(name, str) for name in by):
+        raise ValueError(f"by must be columns by their names, such as {{'region': …}}, got {by!r}.")
+    columns = {}
+    for name, values in by.items():
+        for what, table in {"y": y, **beside}.items():
+            check_aligned(**{what: table, f"by[{name!r}]": values})
+        columns[name] = check_labels(f"by[{name!r}]", values, ndim=1)
+        if len(columns[name]) != len(y):
+            raise ValueError(
+                f"by[{name!r}] must have one value for each of {len(y)} examples, got "
+                f"{len(columns[name])}."
+            )
+    return columns
 
 
 def check_same_table(**tables: Any) -> None:

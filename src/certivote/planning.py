@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincc
 
-from ._utils.validation import check_count, check_delta, check_number
+from ._utils.validation import check_count, check_number
 from .bounds import MomentBound, get_bound
 from .bounds.binomial import improbable
 from .bounds.evaluation import round_up
+from .bounds.parameters import check_delta
 
 __all__ = ["samples_needed", "samples_to_test", "success"]
 

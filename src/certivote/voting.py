@@ -28,7 +28,6 @@ __all__ = [
     "answers",
     "code_type",
     "count_vote_errors",
-    "is_row",
 ]
 
 # Vote shares this close to each other are a tie.
@@ -275,8 +274,3 @@ def _encoded(votes: NDArray[Any], known: NDArray[Any]) -> Ballots:
         return Ballots(votes, np.arange(high + 1))  # small numbers are their own codes
     columns = [coded(column, known) for column in votes.T]
     return Ballots.collect(columns, known)
-
-
-def is_row(weights: NDArray[np.float64], table: NDArray[np.float64]) -> bool:
-    """Tell whether weights are a row of a table, to the last bit."""
-    return bool(np.any(np.all(table == weights, axis=1)))

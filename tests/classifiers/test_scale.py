@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.tree import DecisionTreeClassifier
 
-import certivote.classifiers.base as base
+import certivote.classifiers._answering as answering
 from certivote import CBBoostClassifier, Certificate, CertificateError, MajorityVoteClassifier
 from certivote.bounds import get_bound, sequential_limit
 
@@ -143,7 +143,7 @@ def test_many_rows_are_voted_on_in_chunks(monkeypatch):
     vote = MajorityVoteClassifier(trees(7), bound="lacasse", random_state=0)
     vote.fit(X[:1000], Y[:1000])
     whole = vote.predict_proba(X)
-    monkeypatch.setattr(base, "_VOTES_PER_CHUNK", 7 * 128)
+    monkeypatch.setattr(answering, "_VOTES_PER_CHUNK", 7 * 128)
     asked.clear()
     assert np.array_equal(vote.predict_proba(X), whole)
     assert asked["rows"] == 128
@@ -157,7 +157,7 @@ def test_chunks_of_any_kind_of_table(kind, monkeypatch):
     vote = MajorityVoteClassifier(n_voters=5, bound="lacasse", random_state=0)
     vote.fit(make(X[:500]), Y[:500])
     whole = vote.predict(make(X))
-    monkeypatch.setattr(base, "_VOTES_PER_CHUNK", 5 * 100)
+    monkeypatch.setattr(answering, "_VOTES_PER_CHUNK", 5 * 100)
     assert np.array_equal(vote.predict(make(X)), whole)
 
 

@@ -1,18 +1,94 @@
 """What pages of the documentation show is what a reader gets."""
 
+import ast
 import doctest
+import re
+import shlex
 from pathlib import Path
 
+import click
 import pytest
+import typer
 
-DOCS = Path(__file__).parents[2] / "docs"
+from certivote.claims.sheet import FAMILIES
+from certivote.statistics import kinds
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    path.relative_to(DOCS).as_posix()
+    for path in DOCS.rglob("*.md")
+    if "auto_examples" not in path.parts
+)
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["panel.md", "out-of-bag.md", "fewer-voters.md"])
-def test_the_examples_of_a_page_run(name):
+def text_of(name):
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if ">>> " in text_of(name)])
+def test_the_examples_of_a_page_run(name, registry, monkeypatch, tmp_path):
+    # What a page registers is forgotten, and what it writes is not written here.
+    known = dict(registry)
+    monkeypatch.setattr(kinds, "KINDS", dict(kinds.KINDS))
+    families = dict(FAMILIES)
+    monkeypatch.chdir(tmp_path)
     # A fence ends an example: to doctest it would be a line of what is expected.
-    text = (DOCS / name).read_text(encoding="utf-8")
-    example = doctest.DocTestParser().get_doctest(text, {}, name, str(DOCS / name), 0)
+    example = doctest.DocTestParser().get_doctest(text_of(name), {}, name, str(DOCS / name), 0)
     assert len(example.examples) > 5
-    result = doctest.DocTestRunner().run(example)
+    try:
+        result = doctest.DocTestRunner().run(example)
+    finally:
+        for table, before in ((registry, known), (FAMILIES, families)):
+            table.clear()
+            table.update(before)
     assert result.failed == 0
+
+
+def blocks(language):
+    pages = [*PAGES, "../README.md", "../CONTRIBUTING.md"]
+    return [
+        (name, body)
+        for name in pages
+        for lang, body in FENCE.findall(text_of(name))
+        if lang == language
+    ]
+
+
+@pytest.mark.parametrize(("name", "body"), blocks("python"))
+def test_other_code_can_be_read(name, body):
+    """Code that needs a reader's own data is not run, but it is Python."""
+    if ">>> " not in body:
+        ast.parse(body)
+
+
+def commands():
+    lines = [line for name, body in blocks("") for line in body.replace("\\\n", " ").splitlines()]
+    return [line for line in lines if line.startswith("certivote ")]
+
+
+@pytest.mark.parametrize("line", commands())
+def test_every_command_and_option_exists(line):
+    from certivote.cli.app import app
+
+    _, *words = shlex.split(line, comments=True)
+    group = typer.main.get_command(app)
+    context = click.Context(group)
+    command = group.get_command(context, words[0])
+    if words[0].startswith("-"):
+        command = group
+    assert command is not None, words[0]
+    known = {option for param in command.get_params(context) for option in param.opts}
+    assert {word for word in words if re.match("--?[a-z]", word)} - known == set()
+
+
+def test_links_of_the_readme_lead_somewhere():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    inside = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
+    assert len(inside) > 10
+    assert [link for link in inside if not (ROOT / link).exists()] == []
+
+
+def test_commands_were_found():
+    assert len(commands()) > 20

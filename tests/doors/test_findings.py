@@ -452,3 +452,17 @@ def test_independent_rows_in_any_order_are_no_finding(by):
         order = np.arange(1200) if keys is None else np.lexsort(keys)
         vote = MajorityVoteClassifier(random_state=seed, n_voters=10).fit(X[order], y[order])
         assert vote.certificate_.findings == ()
+
+
+@pytest.mark.parametrize("rows_each", [8, 20])
+def test_rows_most_like_those_beside_them_are_found(rows_each):
+    """All people are known from part A, and then no row shows more errors than another."""
+    X, y = people(1, rows_each)
+    with pytest.warns(UserWarning, match="at most 3 rows away in the table"):
+        vote = MajorityVoteClassifier(random_state=1, n_voters=10).fit(X, y)
+    assert len(vote.certificate_.findings) == 1
+    vote.verify(X, y)
+    # In another order nothing is seen of it.
+    order = np.random.default_rng(0).permutation(len(y))
+    vote = MajorityVoteClassifier(random_state=1, n_voters=10).fit(X[order], y[order])
+    assert vote.certificate_.findings == ()

@@ -23,6 +23,9 @@ from certivote.bounds import clopper_pearson, get_bound
 from certivote.solvers import LBFGS
 from certivote.voters import PredictionTable
 
+# The modules that a fit, or a partial one, comes through.
+OF_A_FIT = ("majority.py", "classifiers/base.py", "_fitting.py", "_answering.py")
+
 
 def drawn(m, flip, seed=0):
     rng = np.random.default_rng(seed)
@@ -223,7 +226,7 @@ def test_a_sparse_table_that_a_voter_would_sort():
 
 
 def test_an_interrupt_at_any_line_of_partial_fit_leaves_one_state():
-    """Each line of the two modules is the last one before the user stops it, in turn."""
+    """Each line of these modules is the last one before the user stops it, in turn."""
     first, second = drawn(200, 0.2), drawn(150, 0.2, seed=1)
     fitted = MajorityVoteClassifier(n_voters=5, bound="gibbs", anytime=True, random_state=0)
     fitted.fit(*first)
@@ -233,7 +236,7 @@ def test_an_interrupt_at_any_line_of_partial_fit_leaves_one_state():
         vote, lines = copy.deepcopy(fitted), itertools.count()
 
         def trace(frame, event, argument, lines=lines, last=last):
-            ours = frame.f_code.co_filename.endswith(("majority.py", "classifiers/base.py"))
+            ours = frame.f_code.co_filename.endswith(OF_A_FIT)
             if event == "line" and ours and next(lines) == last:
                 raise KeyboardInterrupt
             return trace if ours or event == "call" else None

@@ -67,26 +67,6 @@ def check_prior(
     return p
 
 
-def check_delta(delta: float) -> float:
-    """Return delta if it is a probability strictly between 0 and 1."""
-    if not isinstance(delta, numbers.Real) or not 0.0 < float(delta) < 1.0:
-        raise ValueError(f"delta must be a number strictly between 0 and 1, got {delta!r}.")
-    return float(delta)
-
-
-def check_claimed_delta(delta: float) -> float:
-    """Return delta, and refuse one above ½ where a claim is asked for: it is its confidence.
-
-    A bound holds at any delta, and takes it; but nobody claims what is more likely to fail.
-    """
-    if check_delta(delta) > 0.5:
-        raise ValueError(
-            f"delta must be the probability that the certificate may fail, at most 0.5, got "
-            f"{delta!r}: did you mean {1.0 - float(delta):.6g}?"
-        )
-    return float(delta)
-
-
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Refuse a value that is not one of the choices."""
     if value not in choices:

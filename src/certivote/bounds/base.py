@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from .._utils.parameters import Parametrised
-from .._utils.validation import check_delta, check_distribution, check_prior
+from .._utils.validation import check_distribution, check_prior
 from ..divergences import (
     Inverse,
     anytime_constant,
@@ -23,6 +22,7 @@ from ..labels import check_votes
 from ..statistics import Statistics, VoteStatistics
 from .evaluation import through_softmax
 from .evidence import CONSTANT, DELTA, SYMBOLS, Figure, Setting
+from .parameters import Parametrised, check_delta
 
 __all__ = ["Bound", "ConstantBound"]
 
@@ -57,6 +57,8 @@ class Bound(Parametrised, ABC):
     )
     # Whether it speaks of votes only that were fixed before the sample: `fixed_weights`.
     fixed: ClassVar[bool] = False
+    # Whether a descent should start from single voters too.
+    has_single_starts: bool = True
     # Whether a disagreement from more, unlabelled examples makes it smaller.
     uses_unlabelled: bool = False
 
@@ -155,13 +157,12 @@ class Bound(Parametrised, ABC):
         missing : label, default=None
             What stands in `votes` for no opinion.
         """
+        needs, fixed = self.needs, None
         votes, y = check_votes(votes, y)
-        fixed = None
-        if "fixed votes" in self.needs:
+        if "fixed votes" in needs:
             fixed = self.fixed_weights(check_prior(prior, votes.shape[1]))
-        rows = "rows" in self.needs
         return VoteStatistics.from_votes(
-            votes, y, keep_rows=rows, fixed_votes=fixed, missing=missing
+            votes, y, keep_rows="rows" in needs, fixed_votes=fixed, missing=missing
         )
 
     def _check(
@@ -286,11 +287,6 @@ class Bound(Parametrised, ABC):
     def candidates(self, statistics: Statistics, p: _Array) -> list[_Array]:
         """Return weights that need no descent, which a minimisation compares with its own."""
         return self.fixed_weights(p)
-
-    @property
-    def has_single_starts(self) -> bool:
-        """Whether a descent should start from single voters too."""
-        return True
 
     def minimizer(self, statistics: Statistics, p: _Array) -> _Array | None:
         """Return the weights with the smallest value, where something quicker than descent does."""

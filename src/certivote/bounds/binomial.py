@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincc, betaln, rel_entr
 
-from .._utils.validation import check_count, check_delta, check_distribution
+from .._utils.validation import check_count, check_distribution
 from ..divergences import kl_inverse_upper
 from ..statistics import Statistics
 from .base import Bound
 from .evaluation import round_up
+from .parameters import check_delta
 
 __all__ = ["BinomialBound", "clopper_pearson", "improbable", "sequential_limit"]
 

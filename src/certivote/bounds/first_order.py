@@ -64,7 +64,7 @@ class FirstOrderBound(MomentBound):
         return combine(2.0 * largest.value, (2.0, largest))
 
     @property
-    def has_single_starts(self) -> bool:
+    def has_single_starts(self) -> bool:  # type: ignore[override]
         """Whether single voters are worth a start: where voters agree 2R⁺ is smaller."""
         return not self.alone
 

@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._utils.validation import check_distributions
 from ..statistics import Statistics
-from ..voting import is_row
 from .binomial import BinomialBound
 from .evidence import ANYTIME, DELTA, Figure, Setting
 
@@ -107,7 +106,7 @@ class HeldoutBound(BinomialBound):
 
     def check_weights(self, weights: NDArray[np.float64], prior: NDArray[np.float64]) -> None:
         """Refuse weights that are none of the votes fixed in advance."""
-        if not is_row(weights, self._table(prior)):
+        if not _is_row(weights, self._table(prior)):
             raise ValueError(
                 "weights must be the prior, or one of the fixed votes, for the bound 'heldout': it "
                 "holds for a vote that was fixed without looking at these examples. If these "
@@ -118,8 +117,13 @@ class HeldoutBound(BinomialBound):
     def share(self, q: NDArray[np.float64], p: NDArray[np.float64]) -> float | None:
         """Return δ/M for each of the M votes fixed in advance."""
         table = self._table(p)
-        return float(self.delta) / len(table) if is_row(q, table) else None
+        return float(self.delta) / len(table) if _is_row(q, table) else None
 
     def errors(self, statistics: Statistics, q: NDArray[np.float64]) -> int:
         """Return the errors of the vote."""
         return statistics.vote_errors(q)
+
+
+def _is_row(weights: NDArray[np.float64], table: NDArray[np.float64]) -> bool:
+    """Tell whether weights are a row of a table, to the last bit."""
+    return bool(np.any(np.all(table == weights, axis=1)))

@@ -2,9 +2,9 @@
 
 from typing import Any, TypeVar
 
-from .._utils.validation import check_claimed_delta
 from .base import Bound
 from .moment import MomentBound
+from .parameters import check_claimed_delta
 
 __all__ = [
     "BOUNDS",

@@ -18,9 +18,9 @@ from .._version import __version__
 from ..bounds import Bound, get_bound
 from ..claims import AbstainFamily
 from ..claims.abstaining import answered
-from ..claims.base import Claim, Family, Outcome, Vote, at_most, check_by, outcome_of
+from ..claims.base import Claim, Family, Outcome, Vote, at_most, outcome_of
 from ..divergences import kl_divergence
-from ..labels import as_votes, class_called, count_classes
+from ..labels import as_votes, check_by, class_called, count_classes
 from ..statistics import Statistics, UnlabelledStatistics, is_statistics, join_unlabelled
 from .checking import check_fields
 from .digests import votes_sha256
@@ -193,8 +193,9 @@ class Certificate:
         vote = f"the weighted majority vote of these {self.n_voters} voters"
         if self.n_voters == 1:
             vote = "this classifier"
+        delta, example = self.delta, self._example
         return (
-            f"With {format_confidence(self.delta)} confidence, {vote} errs on {self._example} with "
+            f"With {format_confidence(delta)} confidence, {vote} errs on {example} with "
             f"probability at most {format_up(self.risk_bound)}."
         )
 

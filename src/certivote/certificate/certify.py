@@ -11,9 +11,9 @@ from .._utils.validation import check_distribution, check_prior
 from ..bounds import Bound, bound_at, get_bound, list_bounds
 from ..bounds.registry import DEFAULT_OF_ONE, check_registered
 from ..claims import Family, shared
-from ..claims.base import Outcome, Vote, check_by, outcome_of
+from ..claims.base import Outcome, Vote, outcome_of
 from ..divergences import kl_divergence
-from ..labels import as_votes, check_labels, check_same_voters, count_classes
+from ..labels import as_votes, check_by, check_labels, check_same_voters, count_classes
 from ..solvers import Solver, minimize
 from ..statistics import (
     Statistics,
@@ -192,20 +192,27 @@ def issue(
     claims, which share the total δ with the bound. `libraries` are those of the voters, if they
     are others than scikit-learn.
     """
-    check_registered(bound)
-    chosen, n = bound.settled(statistics.offers), statistics.n_voters
+    n = statistics.n_voters
     q = check_distribution("weights", weights, n)
     p = check_prior(prior, n, q)
-    chosen.check_weights(q, p)
     if provenance is None:
         provenance = {} if prior is None else {"prior": PRIOR_GIVEN}
-    risk_bound = min(1.0, chosen.value(statistics, q, p))
-    evidence = chosen.evidence(statistics, q, p)
     shares_delta = any(family.pays for family in families)
     if shares_delta and outcome is None:
         raise ValueError("claims need votes and labels: of counts alone only the error is known.")
-    delta = float(chosen.delta) if total_delta is None else total_delta
+    delta = float(bound.delta) if total_delta is None else total_delta
+    neighbours, counts = None, {}
+    if outcome is not None:
+        neighbours = Neighbours.count(outcome, delta, np.array_equal(q, p))
+        counts = count_classes(outcome.y)
+    kl = kl_divergence(q, p)
+    check_registered(bound)
+    chosen = bound.settled(statistics.offers)
+    chosen.check_weights(q, p)
+    risk_bound = min(1.0, chosen.value(statistics, q, p))
+    evidence = chosen.evidence(statistics, q, p)
     vote = Vote(chosen, evidence, q, p, risk_bound)
+    digest, facts = statistics.digest(), statistics.facts()
     if outcome is not None:
         families = [family.count(outcome, vote) for family in families]
         doubts = [text for family in families for text in family.doubts(outcome)]
@@ -218,16 +225,16 @@ def issue(
         bound_parameters=chosen.get_params(deep=False),
         n_samples=statistics.n_samples,
         n_voters=n,
-        kl=kl_divergence(q, p),
+        kl=kl,
         weights=q,
         prior=p,
         evidence=evidence,
-        statistics_sha256=statistics.digest(),
+        statistics_sha256=digest,
         votes_sha256=votes_sha256,
-        provenance={**provenance, **statistics.facts()},
+        provenance={**provenance, **facts},
         findings=tuple(dict.fromkeys([*findings, *statistics.findings])),
-        neighbours=Neighbours.count(outcome, delta, np.array_equal(q, p)) if outcome else None,
-        class_counts=count_classes(outcome.y) if outcome else {},
+        neighbours=neighbours,
+        class_counts=counts,
         checks=dict(checks or {}),
         made=made_now(*libraries),
         families=tuple(families),

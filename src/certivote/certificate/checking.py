@@ -44,56 +44,69 @@ def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("certivote_version", "bound"):
         if not isinstance(plain(name, fields[name]), str):
             raise CertificateError(f"{name} must be a text, got {fields[name]!r}.")
-    parameters = _settings(fields["bound_parameters"])
-    bound = _check_bound(fields["bound"], parameters)
+    own = _check_alone(fields)
+    parameters, evidence = own["bound_parameters"], own["evidence"]
+    weights, prior, n_samples = own["weights"], own["prior"], own["n_samples"]
+    bound = _check_bound(own["bound"], parameters)
+    bound.from_evidence(evidence, weights, prior)
+    if "unlabelled_samples" in own["provenance"] and not bound.uses_unlabelled:
+        raise CertificateError(
+            f"provenance must not have unlabelled_samples: the bound {bound.name!r} uses none."
+        )
+    sizes = {name: value for name, figure, value in bound.described(evidence) if figure.is_size}
+    try:
+        kind = kind_of(own["provenance"])
+    except ValueError as error:
+        raise CertificateFormatError(str(error)) from error
+    facts = kind.check_facts(own["provenance"])
+    kind.check_sizes(sizes, n_samples, {**own["provenance"], **facts})
+    provenance = check_provenance(own["provenance"], kind, facts)
+    if "gibbs_risk" in evidence and evidence.get("one_sample", True) is not kind.one_sample:
+        raise CertificateError(
+            "one_sample must not be false in the evidence: these statistics are of one sample."
+            if kind.one_sample
+            else "one_sample must be false in the evidence: these statistics are of several."
+        )
+    check_looks(provenance, bound)
+    _check_origin_of_prior(provenance, weights, prior)
+    total = _check_total(fields["total_delta"], float(bound.delta), own["families"])
+    vote = Vote(bound, evidence, weights, prior, own["risk_bound"])
+    for family in own["families"]:
+        family.claims(vote)  # it refuses evidence that is none
+        family.check(n_samples, own["class_counts"], vote)
+    neighbours = _check_neighbours(fields, total or float(bound.delta), weights, prior)
+    return own | {"provenance": provenance, "neighbours": neighbours, "total_delta": total}
+
+
+def _check_alone(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields, but for `neighbours` and `total_delta`, each checked by itself."""
     n_voters = check_count("n_voters", fields["n_voters"])
     n_samples = check_count("n_samples", fields["n_samples"])
     weights = _read_only(check_distribution("weights", fields["weights"], n_voters))
     prior = _read_only(check_distribution("prior", fields["prior"], n_voters))
     check_prior(prior, n_voters, weights)
-    evidence = plain("evidence", fields["evidence"])
-    bound.from_evidence(evidence, weights, prior)
-    provenance = plain("provenance", fields["provenance"])
-    try:
-        kind_of(provenance)
-    except ValueError as error:
-        raise CertificateFormatError(str(error)) from error
-    provenance = check_provenance(provenance)
-    check_looks(provenance, bound)
-    _check_origin_of_prior(provenance, weights, prior)
-    _check_sizes(n_samples, evidence, provenance, bound)
     votes = fields["votes_sha256"]
-    risk_bound = check_number("risk_bound", fields["risk_bound"], 0.0, 1.0)
-    counts = _check_class_counts(fields["class_counts"], n_samples)
-    families = _check_families(fields["families"])
-    total = _check_total(fields["total_delta"], float(bound.delta), families)
-    vote = Vote(bound, evidence, weights, prior, risk_bound)
-    for family in families:
-        family.claims(vote)  # it refuses evidence that is none
-        family.check(n_samples, counts, vote)
     return {
-        "risk_bound": risk_bound,
+        "risk_bound": check_number("risk_bound", fields["risk_bound"], 0.0, 1.0),
         "bound": str(fields["bound"]),
-        "bound_parameters": parameters,
+        "bound_parameters": _settings(fields["bound_parameters"]),
         "n_samples": n_samples,
         "n_voters": n_voters,
         "kl": check_number("kl", fields["kl"], 0.0, math.inf),
         "weights": weights,
         "prior": prior,
-        "evidence": evidence,
+        "evidence": plain("evidence", fields["evidence"]),
         "statistics_sha256": check_sha256("statistics_sha256", fields["statistics_sha256"]),
         "votes_sha256": votes if votes is None else check_sha256("votes_sha256", votes),
-        "provenance": provenance,
+        "provenance": plain("provenance", fields["provenance"]),
         "certivote_version": str(fields["certivote_version"]),
         "findings": _check_findings(fields["findings"]),
         "files": {
             name: check_sha256(f"the digest of {name!r} in files", digest)
             for name, digest in plain("files", fields["files"]).items()
         },
-        "neighbours": _check_neighbours(fields, total or float(bound.delta), weights, prior),
-        "class_counts": counts,
-        "families": families,
-        "total_delta": total,
+        "class_counts": _check_class_counts(fields["class_counts"], n_samples),
+        "families": _check_families(fields["families"]),
         "checks": _check_topics(fields["checks"]),
         "made": _texts("made", fields["made"]),
     }
@@ -239,25 +252,6 @@ def _check_origin_of_prior(
         raise CertificateError(
             "provenance must say where the prior came from, as it is not uniform: it has no "
             "'prior'."
-        )
-
-
-def _check_sizes(
-    n_samples: int, evidence: Mapping[str, Any], provenance: Mapping[str, Any], bound: Bound
-) -> None:
-    """Refuse evidence of other examples than those of the certificate."""
-    if "unlabelled_samples" in provenance and not bound.uses_unlabelled:
-        raise CertificateError(
-            f"provenance must not have unlabelled_samples: the bound {bound.name!r} uses none."
-        )
-    sizes = {name: value for name, figure, value in bound.described(evidence) if figure.is_size}
-    kind = kind_of(provenance)
-    kind.check_sizes(sizes, n_samples, provenance)
-    if "gibbs_risk" in evidence and evidence.get("one_sample", True) is not kind.one_sample:
-        raise CertificateError(
-            "one_sample must not be false in the evidence: these statistics are of one sample."
-            if kind.one_sample
-            else "one_sample must be false in the evidence: these statistics are of several."
         )
 
 

@@ -9,8 +9,9 @@ from scipy.special import bdtr
 
 from .._utils.comparing import close
 from .._utils.formatting import format_confidence, format_down, format_up
-from .._utils.validation import check_choice, check_delta
+from .._utils.validation import check_choice
 from ..bounds.binomial import clopper_pearson, improbable
+from ..bounds.parameters import check_delta
 from ..claims.base import Outcome
 from ..labels import classes_by_name, most_frequent
 from .errors import CertificateError

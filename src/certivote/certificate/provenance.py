@@ -8,7 +8,7 @@ from typing import Any
 
 from .._utils.validation import check_choice, check_count, check_number
 from ..bounds import Bound
-from ..statistics import OutOfBagStatistics, UnlabelledStatistics, kind_of
+from ..statistics import OutOfBagStatistics, Statistics, UnlabelledStatistics, kind_of
 from ..statistics.base import check_name
 
 __all__ = [
@@ -377,11 +377,14 @@ def facts_of(provenance: Mapping[str, Any]) -> dict[str, Any]:
     return own | kind_of(provenance).check_facts(provenance)
 
 
-def check_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a provenance of Python's own numbers and texts, and refuse an impossible one."""
-    kind = kind_of(provenance)
-    own = kind.check_facts(provenance)
-    own |= {
+def check_provenance(
+    provenance: Mapping[str, Any], kind: type[Statistics], facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a provenance of Python's own numbers and texts, and refuse an impossible one.
+
+    The facts that only its kind of statistics has are checked already.
+    """
+    own = {**facts} | {
         name: check(name, provenance[name]) for name, check in _FACTS.items() if name in provenance
     }
     unknown = sorted(str(name) for name in set(provenance) - set(_KEYS) - set(own))
@@ -394,44 +397,44 @@ def check_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in provenance.items()
     }
     origin = checked.get("voters_from")
-    known = set(_KEYS)
-    if origin in (NEW_DATA, MODEL):
-        known = {"voters_from", "positive", "grouped_by", *DATA_KEYS}
-        known |= {"seed"} if "grouped_by" in checked else set()
-        known |= {"classifier"} if origin == MODEL else set()
-    elif origin in (BAGS, FROZEN_BAGS):
-        known = {*_OF_BAGS, *DATA_KEYS, *(("seed", "bag_size") if origin == BAGS else ())}
-    elif origin == SPLIT:
-        known -= {"positive", "classifier", "bag_size"}
-    else:
-        known -= {
-            "positive",
-            "classifier",
-            "split_by_time",
-            "bag_size",
-            *_OF_A_SPLIT,
-            *(_OF_A_FIT if origin != FROZEN else ()),
-        }
-        known |= {"seed"} if origin == FROZEN and "grouped_by" in checked else set()
-    if checked.get("prior") == PRIOR_LEARNED and origin != SPLIT:
-        known = known - {"prior"}
     if origin is not None and (origin in (BAGS, FROZEN_BAGS)) != (kind is OutOfBagStatistics):
         raise ValueError(
             f"provenance must not have statistics={kind.kind!r} where voters_from is {origin!r}."
         )
     if len(checked.keys() & set(FEWEST_KEYS)) == 1:
         raise ValueError(f"provenance must have {' and '.join(FEWEST_KEYS)} together.")
-    if checked.get("fewest_by") == FEWEST_BY_PART_A and origin != SPLIT:
-        known = known - {"fewest_by"}
     if "grouped_by" in checked and "seed" not in checked:
         raise ValueError("provenance must say the seed of the draw, where there are groups.")
-    misplaced = sorted(set(checked) - known - set(own))
+    misplaced = sorted(set(checked) - _possible(checked) - set(own))
     if misplaced:
         raise ValueError(
             f"provenance must not have {misplaced[0]}={checked[misplaced[0]]!r} where voters_from "
             f"is {origin!r}."
         )
     return checked
+
+
+def _possible(provenance: Mapping[str, Any]) -> set[str]:
+    """Return what a provenance may say where the voters came from where it says they did."""
+    origin, grouped = provenance.get("voters_from"), "grouped_by" in provenance
+    known = set(_KEYS)
+    if origin in (NEW_DATA, MODEL):
+        known = {"voters_from", "positive", "grouped_by", *DATA_KEYS}
+        known |= {"seed"} if grouped else set()
+        known |= {"classifier"} if origin == MODEL else set()
+    elif origin in (BAGS, FROZEN_BAGS):
+        known = {*_OF_BAGS, *DATA_KEYS, *(("seed", "bag_size") if origin == BAGS else ())}
+    elif origin == SPLIT:
+        known -= {"positive", "classifier", "bag_size"}
+    else:
+        known -= {"positive", "classifier", "split_by_time", "bag_size", *_OF_A_SPLIT}
+        known -= set(_OF_A_FIT) if origin != FROZEN else set()
+        known |= {"seed"} if origin == FROZEN and grouped else set()
+    if provenance.get("prior") == PRIOR_LEARNED and origin != SPLIT:
+        known = known - {"prior"}
+    if provenance.get("fewest_by") == FEWEST_BY_PART_A and origin != SPLIT:
+        known = known - {"fewest_by"}
+    return known
 
 
 def check_looks(provenance: Mapping[str, Any], bound: Bound) -> None:

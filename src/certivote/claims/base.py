@@ -15,7 +15,7 @@ from .._utils.comparing import close
 from .._utils.formatting import format_down, format_up
 from .._utils.validation import check_number, did_you_mean
 from ..bounds import Bound
-from ..labels import NamedClasses, check_aligned, check_labels, name_classes
+from ..labels import NamedClasses, name_classes
 from ..statistics import Statistics
 from ..voting import answers
 
@@ -28,7 +28,6 @@ __all__ = [
     "at_least",
     "at_most",
     "below",
-    "check_by",
     "check_part",
     "exactly",
     "outcome_of",
@@ -302,29 +301,6 @@ def outcome_of(
     # One voter agrees with itself.
     scores = Scores(shares) if votes.shape[1] > 1 else None
     return Outcome(y, predicted, by=by, statistics=count, scores=scores)
-
-
-def check_by(by: Mapping[str, ArrayLike] | None, y: Any, **beside: Any) -> dict[str, NDArray[Any]]:
-    """Return columns of groups by their names, one value for each label of `y`.
-
-    All are as they were given: their rows must not have other names than those of `y`, nor than
-    those of what is `beside` it.
-    """
-    if by is None:
-        return {}
-    if not isinstance(by, Mapping) or not all(isinstance(name, str) for name in by):
-        raise ValueError(f"by must be columns by their names, such as {{'region': …}}, got {by!r}.")
-    columns = {}
-    for name, values in by.items():
-        for what, table in {"y": y, **beside}.items():
-            check_aligned(**{what: table, f"by[{name!r}]": values})
-        columns[name] = check_labels(f"by[{name!r}]", values, ndim=1)
-        if len(columns[name]) != len(y):
-            raise ValueError(
-                f"by[{name!r}] must have one value for each of {len(y)} examples, got "
-                f"{len(columns[name])}."
-            )
-    return columns
 
 
 def check_part(delta: object) -> float:

@@ -1,9 +1,10 @@
 """Majority votes as scikit-learn classifiers, each with a certificate on its risk."""
 
 from .._utils.addresses import publish
+from ._answering import rebuild_vote
 from ._fingerprints import SeenRows
 from ._split import share_to_certify
-from .base import CertifiedVote, rebuild_vote
+from .base import CertifiedVote
 from .binary import CBBoostClassifier, CqBoostClassifier, MinCqClassifier
 from .difference import certify_difference, shares_of_difference, verify_difference
 from .majority import MajorityVoteClassifier

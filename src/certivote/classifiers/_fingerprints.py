@@ -20,8 +20,6 @@ _FEW_DECIMALS, _MANY_VALUES = 3, 0.5
 _RICH_VALUES, _RICH_COLUMNS, _THROUGHOUT = 20, 6, 0.65
 # Where more rows than such a share come again, other columns tell them apart no better.
 _FEW_REPEATED = 0.2
-# Of rows sorted by a column its values stand together, but for such a share.
-_SLIPS = 0.1
 # A batch of fewer distinct rows may come again by chance, row for row.
 _TELLING = 12
 # How many standard errors each of the numbers of rows that come k times may be off.
@@ -38,17 +36,17 @@ def row_fingerprints(X: Any, only: NDArray[np.intp] | None = None) -> NDArray[np
     if sparse.issparse(X):
         rows = sparse.csr_array(X, copy=True)
         return _sparse_fingerprints(rows if only is None else rows[:, only])
-    columns = _columns(X)
+    columns = columns_of(X)
     if only is not None:
         columns = [columns[j] for j in only]
     factors = _factors(len(columns))
     total = np.zeros(len(columns[0]), dtype=np.uint64)
     for column, factor in zip(columns, factors, strict=True):
-        total += _mix(_bits(column)) * factor
+        total += _mix(bits_of(column)) * factor
     return total
 
 
-def _columns(X: Any) -> list[NDArray[Any]]:
+def columns_of(X: Any) -> list[NDArray[Any]]:
     if hasattr(X, "columns"):
         return [np.asarray(X[name]) for name in X.columns]
     array = np.asarray(X)
@@ -60,7 +58,7 @@ def _factors(n: int) -> NDArray[np.uint64]:
     return np.random.default_rng(0).integers(2**63, size=n, dtype=np.uint64) * np.uint64(2) + 1
 
 
-def _bits(column: NDArray[Any]) -> NDArray[np.uint64]:
+def bits_of(column: NDArray[Any]) -> NDArray[np.uint64]:
     if column.dtype.kind == "O":
         with suppress(TypeError, ValueError):
             column = column.astype(np.float64)
@@ -96,7 +94,7 @@ def joint(blocks: NDArray[np.intp], bits: NDArray[np.uint64]) -> NDArray[np.uint
 def _sparse_fingerprints(X: Any) -> NDArray[np.uint64]:
     X.sum_duplicates()
     X.eliminate_zeros()
-    terms = _mix(_bits(X.data)) * _factors(X.shape[1])[X.indices]
+    terms = _mix(bits_of(X.data)) * _factors(X.shape[1])[X.indices]
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(terms, dtype=np.uint64)])
     total: NDArray[np.uint64] = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
     return total
@@ -109,7 +107,7 @@ def has_continuous(X: Any, n_distinct: int) -> bool:
     """
     return not sparse.issparse(X) and any(
         column.dtype.kind == "f" and _is_continuous(column[np.isfinite(column)], n_distinct)
-        for column in _columns(X)
+        for column in columns_of(X)
     )
 
 
@@ -138,49 +136,11 @@ def is_hardly_chance(X: Any, rows: NDArray[np.uint64]) -> bool:
         return True
     if not sparse.issparse(X) and _agree_throughout(X, rows.size - distinct.size):
         return True
-    n = X.shape[1] if sparse.issparse(X) else len(_columns(X))
+    n = X.shape[1] if sparse.issparse(X) else len(columns_of(X))
     rng = np.random.default_rng(0)
     halves = (rng.permutation(n)[: n // 2] for _ in range(_HALVES if n > 1 else 0))
     told_apart = [np.unique(row_fingerprints(X, half)).size for half in halves]
     return bool(told_apart) and min(told_apart) >= _MOSTLY_DISTINCT * distinct.size
-
-
-def sorted_by(X: Any, y: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the block of each row, of rows that stand together by the columns they are sorted by.
-
-    Rows are sorted by columns, of which one may be the labels, if nearly all that agree in these
-    stand together, where they are not most of them different, or if numbers go up or down with
-    hardly a slip.
-    """
-    blocks = np.zeros(len(y), dtype=np.intp)
-    if sparse.issparse(X):
-        return blocks
-    columns = [y, *_columns(X)]
-    left = {number: _bits(column) for number, column in enumerate(columns)}
-    found = True
-    while found:
-        found = False
-        for number, bits in list(left.items()):
-            finer = np.unique(joint(blocks, bits), return_inverse=True)[1]
-            if _stand_together(finer) or _go_one_way(columns[number], blocks):
-                blocks, found = finer, True
-                del left[number]
-    return blocks
-
-
-def _stand_together(codes: NDArray[np.intp]) -> bool:
-    values, runs = int(codes.max()) + 1, 1 + int(np.count_nonzero(codes[1:] != codes[:-1]))
-    return values <= len(codes) / 2 and runs <= (1.0 + _SLIPS) * values
-
-
-def _go_one_way(column: NDArray[Any], blocks: NDArray[np.intp]) -> bool:
-    """Tell whether numbers go up within blocks, or down, with hardly a slip."""
-    if column.dtype.kind not in "iuf":
-        return False
-    before, after = column[:-1], column[1:]
-    inside = blocks[1:] == blocks[:-1]
-    rises, falls = (np.count_nonzero(way & inside) for way in (after > before, after < before))
-    return bool(min(rises, falls) <= _SLIPS * max(rises, falls))
 
 
 def _agree_throughout(X: Any, repeated: int) -> bool:
@@ -189,8 +149,8 @@ def _agree_throughout(X: Any, repeated: int) -> bool:
     Of independent draws that agree in the other columns most would not. Three such columns are
     needed, as one may be the sum of the others.
     """
-    columns = _columns(X)
-    values = np.array([np.unique(_bits(column)).size for column in columns])
+    columns = columns_of(X)
+    values = np.array([np.unique(bits_of(column)).size for column in columns])
     rich = np.argsort(-values, kind="stable")[:_RICH_COLUMNS]
     rich = rich[values[rich] >= _RICH_VALUES]
     if rich.size < 3 or repeated > _FEW_REPEATED * len(columns[0]):

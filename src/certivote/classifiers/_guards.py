@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import _num_samples
 
 from ..voters import Voters, inner_data, inner_estimator, joined_of, predictions
-from ._fingerprints import is_hardly_chance, joint, sorted_by
+from ._fingerprints import is_hardly_chance
 
 __all__ = [
     "DUPLICATES",
@@ -30,9 +30,7 @@ __all__ = [
     "left_out_members",
     "may_differ",
     "remembers_bags",
-    "rows_beside",
     "seen_by_votes",
-    "side_by_side",
     "training_rows",
     "twins",
     "twins_of_bags",
@@ -50,8 +48,8 @@ _FEW_REPEATS, _SMALL_SHARE = 5, 0.01
 # By how many standard errors in-bag error must be below out-of-bag error: on new rows there is no
 # difference but by chance.
 _STANDARD_ERRORS = 5.0
-# By so many they must err less beside training rows; of so many rows, and of no more than these.
-_BESIDE, _FEW_ROWS, ENOUGH = 3.5, 50, 20_000
+# Errors in time are looked for from so many rows on, and errors of any kind in no more than these.
+_FEW_ROWS, ENOUGH = 50, 20_000
 
 
 @dataclass
@@ -129,64 +127,6 @@ def twins(look: Examination, X: Any, rows_a: NDArray[Any], rows_b: NDArray[Any])
     look.look(TRAINING_ROWS, found, f"{cleared}{equal} there.")
     if not found:
         look.checks[DUPLICATES] = _repeats(rows)
-
-
-def rows_beside(
-    part_a: NDArray[np.intp], part_b: NDArray[np.intp], losses: NDArray[np.bool_]
-) -> list[str]:
-    """Say if voters err less on rows whose neighbours in the table trained them.
-
-    Which rows train was drawn at random: if rows are independent, those beside one tell nothing.
-    """
-    inside = np.zeros(max(part_a.max(initial=0), part_b.max(initial=0)) + 3)
-    inside[part_a + 1] = 1.0
-    beside, erring = inside[part_b] + inside[part_b + 2], losses.mean(axis=1)
-    spread = float(beside.std() * erring.std())
-    if len(part_b) < _FEW_ROWS or spread == 0.0 or not {0.0, 2.0} <= set(beside.tolist()):
-        return []
-    correlation = float(np.mean((beside - beside.mean()) * (erring - erring.mean()))) / spread
-    if correlation * np.sqrt(len(part_b)) > -_BESIDE:
-        return []
-    alone, between = (float(erring[beside == count].mean()) for count in (0.0, 2.0))
-    return [
-        f"Voters err less on rows that stand between training rows in the table ({between:.1%}) "
-        f"than on rows that stand beside none ({alone:.1%}): rows beside each other seem to belong "
-        "together. Then the examples are not independent, and the certificate is not valid: say "
-        "which rows belong together by groups (--group)."
-    ]
-
-
-def side_by_side(X: Any, y: NDArray[Any], rows: NDArray[np.uint64]) -> list[str]:
-    """Say if rows that stand one after the other are equal, more often than in any other order.
-
-    Rows that were sorted by some columns may be: of these only the order within is looked at.
-    """
-    equal = int(np.count_nonzero(rows[1:] == rows[:-1]))
-    if not _many(equal, len(rows)) or equal <= _at_most(_equal_by_chance(rows)):
-        return []
-    by_chance = _equal_by_chance(rows, sorted_by(X, y))
-    if equal <= _at_most(by_chance):
-        return []
-    return [
-        f"{equal} rows are equal to the one before them in the table, where by chance about "
-        f"{by_chance:.0f} would be: rows beside each other seem to be of the same subject. Then "
-        "the examples are not independent, and the certificate is not valid: say which rows "
-        "belong together by groups (--group)."
-    ]
-
-
-def _at_most(by_chance: float) -> float:
-    return 2.0 * by_chance + _STANDARD_ERRORS * float(np.sqrt(by_chance))
-
-
-def _equal_by_chance(rows: NDArray[np.uint64], blocks: NDArray[np.intp] | None = None) -> float:
-    """Return how many rows would equal the one before, with the rows of each block in any order.
-
-    Of n rows in a block c are of one kind: the one before one of these is another in (c − 1)/n.
-    """
-    blocks = np.zeros(len(rows), dtype=np.intp) if blocks is None else blocks
-    _, first, counts = np.unique(joint(blocks, rows), return_index=True, return_counts=True)
-    return float(np.sum(counts * (counts - 1.0) / np.bincount(blocks)[blocks[first]]))
 
 
 def errors_in_time(losses: NDArray[np.bool_]) -> list[str]:

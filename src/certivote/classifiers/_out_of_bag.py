@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +15,12 @@ from ..certificate.provenance import BAGS, FROZEN_BAGS
 from ..statistics import OutOfBagStatistics, Statistics
 from ..voters import fit_voters, is_frozen
 from ..voters.bags import check_on_bags, in_bag, in_bags
-from ..voting import Ballots
 from . import _guards
+from ._answering import Sample
 from ._fingerprints import SeenRows, row_fingerprints
 from ._guards import Examination
 from ._split import Rows, plain_number, seed_of
-from .base import CertifiedVote, Sample
+from .base import CertifiedVote
 
 __all__ = ["OutOfBagVote"]
 
@@ -63,16 +63,17 @@ class OutOfBagVote(CertifiedVote):
         time: Any,
         by: Mapping[str, ArrayLike] | None,
         unlabelled: Any,
-    ) -> CertifiedVote:
-        check_choice("certification", self.certification, _CERTIFICATIONS)
+    ) -> Self:
         if self.certification == _SPLIT:
             return super()._fit_anew(X, y, classes, groups, time, by, unlabelled)
+        check_choice("certification", self.certification, _CERTIFICATIONS)
         self._refuse_beside(groups=groups, time=time, by=by or None, unlabelled=unlabelled)
         objects = hasattr(y, "__array__") and np.asarray(y).dtype.kind == "O"
-        X, labels = self._check_data(X, y, reset=True)
+        asked, frozen = self._check_settings(), is_frozen(self.voters)
+        X, labels, _ = self._given(X, y, reset=True)
         known = np.unique(labels)
         self.classes_ = known.astype(object) if objects else known
-        self._frozen = is_frozen(self.voters)
+        self._frozen = frozen
         seed, rng = seed_of(self.random_state)
         if not isinstance(seed, int):  # so that it can be said which it was
             seed, rng = seed_of(int(rng.randint(_SEEDS)))
@@ -87,7 +88,7 @@ class OutOfBagVote(CertifiedVote):
             self._provenance["seed"] = seed
             if self.voters is None or isinstance(self.voters, str):
                 self._provenance["bag_size"] = float(plain_number(self.bag_size))
-        self._learn_prior(X, labels)
+        self._learn_prior(asked, X, labels)
         self._refuse_bound(self._fitted_bound)
         self._baseline = None
         rows = row_fingerprints(X)
@@ -159,7 +160,6 @@ class OutOfBagVote(CertifiedVote):
     ) -> NDArray[np.bool_]:
         """Train the voters on bags, or look whether they were, and return who saw which row."""
         voters = in_bags(self.voters, X, self.n_voters, self.bag_size, self.n_jobs)
-        self._check_classes()
         self.voters_ = fit_voters(
             voters, X, y, self.n_voters, rng, n_jobs=self.n_jobs, verbose=self.verbose
         )
@@ -190,10 +190,10 @@ class OutOfBagVote(CertifiedVote):
         rows: NDArray[np.uint64],
         part_a: NDArray[np.intp],
         part_b: NDArray[np.intp],
-        ballots: Ballots,
+        sample: Sample,
     ) -> Examination:
         if not self._in_bags:
-            return super()._examine(X, y, rows, part_a, part_b, ballots)
+            return super()._examine(X, y, rows, part_a, part_b, sample)
         return self._examine_bags(X, rows)
 
     def _recounted(self, sample: Sample, claimed: Certificate) -> Statistics:
@@ -205,8 +205,7 @@ class OutOfBagVote(CertifiedVote):
             check_on_bags(self.voters_, sample.X, sample.y, self.verbose)
         except ValueError as error:
             raise CertificateError(str(error)) from error
-        truth = sample.ballots.truth(sample.y)
-        return OutOfBagStatistics.from_votes(sample.ballots.codes, truth, inside)
+        return OutOfBagStatistics.from_votes(sample.ballots.codes, sample.truth, inside)
 
     def _verify_beside(
         self, claimed: Certificate, sample: Sample, checks: Mapping[str, str]

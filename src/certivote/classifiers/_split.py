@@ -12,13 +12,16 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing, check_random_state
 
 from .._utils.validation import refuse_mask
+from ..certificate.provenance import FROZEN, SPLIT
 from ..labels import check_aligned, check_labels, is_missing
 
 __all__ = [
+    "Cut",
     "Drawn",
     "Rows",
     "as_table",
     "check_said",
+    "cut",
     "drawn",
     "drawn_again",
     "plain_number",
@@ -124,6 +127,33 @@ def _are_texts(values: Any) -> bool:
     """Tell whether there is a text in each row, or nothing."""
     kinds = [type(value) for value in values if not is_missing(value)]
     return bool(kinds) and all(issubclass(kind, str) for kind in kinds)
+
+
+class Cut(NamedTuple):
+    """The rows of part A and part B, the generator that drew them, and what is to be said of it."""
+
+    part_a: NDArray[np.intp]
+    part_b: NDArray[np.intp]
+    rng: np.random.RandomState
+    said: dict[str, Any]
+
+
+def cut(rows: Rows, certify_size: float | str, frozen: bool, random_state: Any) -> Cut:
+    """Return which rows train and which certify, and what a provenance says of that."""
+    seed, rng = seed_of(random_state)
+    size = share_to_certify(certify_size, rows.n_units)
+    part_a, part_b = split(rows, size, frozen, rng)
+    if frozen:
+        drawn_by = {} if rows.groups is None else {"seed": seed}
+        return Cut(part_a, part_b, rng, {"voters_from": FROZEN, **rows.said, **drawn_by})
+    said = {
+        "voters_from": SPLIT,
+        **rows.said,
+        "voter_samples": len(part_a),
+        "seed": seed,
+        "certify_size": plain_number(size),
+    }
+    return Cut(part_a, part_b, rng, said)
 
 
 def split(

@@ -18,7 +18,8 @@ from ..labels import codes_of
 from ..learners import InfeasibleError, cb_boost, cq_boost, min_cq, self_complemented
 from ..statistics import VoteStatistics
 from ..voting import Ballots
-from .base import CertifiedVote, Sample
+from ._answering import Sample
+from .base import CertifiedVote
 
 __all__ = ["CBBoostClassifier", "CqBoostClassifier", "MinCqClassifier"]
 
@@ -64,7 +65,7 @@ class BinaryVote(CertifiedVote):
         ballots = sample.ballots
         if len(ballots.labels) > 2:
             raise ValueError("the voters predict a label that is none of the two classes.")
-        weights = self._weights(statistics, ballots.codes, ballots.truth(sample.y))
+        weights = self._weights(statistics, ballots.codes, sample.truth)
         self.statistics_ = self_complemented(statistics)
         bound = bound_at(DEFAULT_OF_COMPLEMENTS, self.delta)
         self.certificate_ = self._issue(bound, self.statistics_, weights, self._prior, sample)
@@ -215,7 +216,7 @@ class MinCqClassifier(BinaryVote):
         self.mu_, weights = select_margin(self.mu, grid, learn, statistics, votes, y)
         return weights
 
-    def _learn_prior(self, X: Any, y: NDArray[Any]) -> None:
+    def _learn_prior(self, asked: None, X: Any, y: NDArray[Any]) -> None:
         self._prior = None
         if self.prior is not None:
             # Half of a voter's share goes to its complement.

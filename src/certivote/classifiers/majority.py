@@ -2,8 +2,8 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from copy import copy, deepcopy
-from typing import Any
+from copy import copy
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,17 +22,15 @@ from ..certificate.provenance import (
     PRIOR_LEARNED,
 )
 from ..claims import Family, shared
-from ..claims.base import check_by
-from ..labels import check_all_aligned, check_labels
+from ..labels import check_labels
 from ..solvers import Solver, minimize
 from ..statistics import Statistics, VoteStatistics
 from ..voters import is_frozen, is_mixed, learned_weights
-from ..voting import Ballots
+from ._answering import Sample
 from ._fingerprints import row_fingerprints
 from ._guards import TOO_MANY_TWINS, Examination
 from ._out_of_bag import OutOfBagVote
 from ._sizes import Sizes, heaviest, limits_of, sizes_up_to
-from .base import Sample
 
 __all__ = ["MajorityVoteClassifier"]
 
@@ -40,6 +38,15 @@ __all__ = ["MajorityVoteClassifier"]
 _FEW_COPIES = 5
 # Fewer rows of part A do not say how many voters are enough.
 _FEWEST_TO_CHOOSE = 20
+
+
+class _Asked(NamedTuple):
+    """What the settings of a vote ask for: a bound at its δ, that of all claims, and the claims."""
+
+    bound: Bound
+    total_delta: float
+    families: tuple[Family, ...]
+    learns_prior: bool
 
 
 class MajorityVoteClassifier(OutOfBagVote):
@@ -144,7 +151,7 @@ class MajorityVoteClassifier(OutOfBagVote):
         The seconds that `fit` spent in training, voting, checking and learning.
     n_features_in_ : int
         The number of features seen by `fit`; texts have none.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where X has names.
 
     Examples
@@ -193,16 +200,26 @@ class MajorityVoteClassifier(OutOfBagVote):
         self.abstain = abstain
         self.bag_size = bag_size
 
-    def _check_classes(self) -> None:
+    def _check_settings(self) -> "_Asked":
         if isinstance(self.prior, str) and self.prior not in ("learned", "uniform"):
             raise ValueError(
                 f"prior must be 'uniform', 'learned' or one number per voter, got {self.prior!r}."
             )
-        if isinstance(self.prior, str) and self.prior == "learned" and is_frozen(self.voters):
+        learns_prior = self._learns_prior()
+        if is_frozen(self.voters) and learns_prior:
             raise ValueError(
                 "prior='learned' needs a part A to learn from, which frozen voters do not have: "
                 "give a prior that was learned elsewhere, or None."
             )
+        # The default stands for none: a bound object has its own.
+        default = isinstance(self.bound, Bound) and self.delta == 0.05
+        # Copies: what is changed after this sample has been seen must not count.
+        bound = bound_at(self.bound, None if default else self.delta).copied()
+        total = float(bound.delta)
+        part, families = shared(self.claims, total, self.shares, self.abstain)
+        if self.anytime and families:
+            raise ValueError("claims are for one sample, not for a growing one: anytime=False.")
+        return _Asked(bound.set_params(delta=part), total, families, learns_prior)
 
     def _bound(self, provenance: Mapping[str, Any]) -> Bound:
         """Return the bound at the δ of a certificate: that of its number, if it is one of many."""
@@ -213,16 +230,8 @@ class MajorityVoteClassifier(OutOfBagVote):
         own.delta = provenance["delta_of_all_looks"] / (look * (look + 1))
         return own
 
-    def _learn_prior(self, X: Any, y: NDArray[Any]) -> None:
-        # The default stands for none: a bound object has its own.
-        default = isinstance(self.bound, Bound) and self.delta == 0.05
-        # Copies: what is changed after this sample has been seen must not count.
-        self._fitted_bound = deepcopy(bound_at(self.bound, None if default else self.delta))
-        self._total_delta = float(self._fitted_bound.delta)
-        part, self._families = shared(self.claims, self._total_delta, self.shares, self.abstain)
-        self._fitted_bound = self._fitted_bound.copied(delta=part)
-        if self.anytime and self._families:
-            raise ValueError("claims are for one sample, not for a growing one: anytime=False.")
+    def _learn_prior(self, asked: "_Asked", X: Any, y: NDArray[Any]) -> None:
+        self._fitted_bound, self._total_delta, self._families = asked[:3]
         if self.anytime:
             self._provenance["look"] = 1
             for_all_sizes = self._fitted_bound.for_all_sizes()
@@ -231,7 +240,7 @@ class MajorityVoteClassifier(OutOfBagVote):
             else:
                 self._fitted_bound = for_all_sizes
         self._prior: NDArray[np.float64] | None = None
-        if self._learns_prior():
+        if asked.learns_prior:
             self._prior = self._weigh(X, y)
             self._provenance["prior"] = PRIOR_LEARNED
         elif self.prior is not None and not isinstance(self.prior, str):
@@ -267,9 +276,9 @@ class MajorityVoteClassifier(OutOfBagVote):
             return whole
         return self._fewest(X, y, whole, self._provenance["fewest_within"])[0]
 
-    def _count(self, ballots: Ballots, codes: NDArray[Any]) -> VoteStatistics:
+    def _count(self, sample: Sample) -> VoteStatistics:
         bound = self._bound(self._provenance)
-        return bound.count(ballots.codes, codes, self._prior, ballots.missing)
+        return self._statistics_of(sample.ballots, sample.truth, bound, self._prior)
 
     def _learn(
         self,
@@ -348,13 +357,14 @@ class MajorityVoteClassifier(OutOfBagVote):
                 "anytime must be what it was at the first fit, as δ is shared out from then on: "
                 "fit again to change it."
             )
-        X, labels = self._check_data(X, y, reset=False)
+        X, labels, _ = self._given(X, y, reset=False)
         rows = row_fingerprints(X)
         known = self._examine_known(self._seen.known(X, rows), rows)
         if known is None:
             return self
         bound = self._bound(self._provenance)
-        new = self._statistics_of(self._votes(X), labels, bound, self._prior)
+        ballots = self._votes(X)
+        new = self._statistics_of(ballots, ballots.truth(labels), bound, self._prior)
         look = Examination([*known, *self._examine_labels(labels)])
         self._examine_copies(look, X, rows)
         found = self._say(look.findings)
@@ -539,9 +549,7 @@ class MajorityVoteClassifier(OutOfBagVote):
                 if given is not None:
                     raise ValueError(f"{name} must be None where there is no X.")
             return self._smallest_on_sample(allowed)
-        check_all_aligned(X=X, y=y, groups=groups, time=time)
-        columns = check_by(by, y, X=X)
-        X, labels = self._check_data(X, y, reset=False)
+        X, labels, columns = self._given(X, y, by, groups, time, reset=False)
         return self._smallest_on_part_a(allowed, X, labels, columns, groups, time)
 
     def _smallest_on_sample(self, tolerance: float) -> "MajorityVoteClassifier":
@@ -589,14 +597,10 @@ class MajorityVoteClassifier(OutOfBagVote):
                 f"{len(part_a)}: leave X and y out, with a bound that holds for all weights at "
                 "once."
             )
-        X_a, y_a, X_b, y_b = (
-            _safe_indexing(X, part_a),
-            y[part_a],
-            _safe_indexing(X, part_b),
-            y[part_b],
-        )
-        ballots = self._votes(X_b)
-        if self._count(ballots, ballots.truth(y_b)).digest() != self.statistics_.digest():
+        X_a, y_a = _safe_indexing(X, part_a), y[part_a]
+        columns = {name: column[part_b] for name, column in by.items()}
+        sample = self._sample(_safe_indexing(X, part_b), y[part_b], columns)
+        if self._count(sample).digest() != self.statistics_.digest():
             raise ValueError(
                 "X and y must be what fit was given, all of it and in its order: the voters err "
                 "otherwise on these rows."
@@ -604,10 +608,9 @@ class MajorityVoteClassifier(OutOfBagVote):
         prior, found = self._fewest(X_a, y_a, self._prior, tolerance)
         said = dict(zip(FEWEST_KEYS, (tolerance, FEWEST_BY_PART_A), strict=True))
         provenance = {"prior": PRIOR_LEARNED, **self._provenance, **said}
-        columns = {name: column[part_b] for name, column in by.items()}
-        reference = self._reference(X_a, y_a, None, prior)
-        sample = Sample(X_b, y_b, ballots, columns, reference)
-        statistics = self._statistics_of(ballots, y_b, self._bound(provenance), prior)
+        sample = sample._replace(reference=self._reference(X_a, y_a, None, prior))
+        bound = self._bound(provenance)
+        statistics = self._statistics_of(sample.ballots, sample.truth, bound, prior)
         learned = self._learned(
             statistics, sample, check_random_state(0), provenance=provenance, prior=prior
         )

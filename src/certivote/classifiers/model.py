@@ -22,10 +22,11 @@ from ..certificate.neighbours import GIVEN
 from ..certificate.provenance import MODEL
 from ..claims import Family, shared
 from ..claims.abstaining import UNLABELLED
-from ..claims.base import Outcome, Scores, check_by
+from ..claims.base import Outcome, Scores
 from ..labels import (
     check_aligned,
     check_all_aligned,
+    check_by,
     check_class,
     check_comparable,
     check_labels,

@@ -133,8 +133,7 @@ def certify(
     from .._utils.validation import check_number
     from ..bounds import bound_at
     from ..classifiers import MajorityVoteClassifier
-    from .bags import bagged_voters
-    from .models import check_prior, make_voters
+    from .models import check_prior
 
     if data and data_option:
         raise ValueError("DATA and --data are the same thing: give one of them.")
@@ -157,20 +156,9 @@ def certify(
     check_prior(prior)
     if smallest is not None:
         check_number("--smallest", smallest, 0.0, 1.0)
-    if certification == "oob":
-        split = {"--certify-size": certify_size}
-        _refuse(split, "is for a split: with --certification oob nothing is held back.")
-        if model is not None and not members:
-            raise ValueError("--certification oob needs --members: a model as it is has no bags.")
-        trained = bagged_voters(voters, n_voters, bag_size, jobs)
-    elif certification in (None, "split"):
-        _refuse({"--bag-size": bag_size}, "is for --certification oob: a split has no bags.")
-        trained = {
-            "voters": make_voters(voters, n_voters, jobs),
-            "certify_size": options.CERTIFY_SIZE if certify_size is None else certify_size,
-        }
-    else:
-        raise ValueError(f"--certification must be split or oob, got {certification!r}.")
+    if certification == "oob" and model is not None and not members:
+        raise ValueError("--certification oob needs --members: a model as it is has no bags.")
+    trained = _voters(certification, voters, n_voters, certify_size, bag_size, jobs)
     learner = MajorityVoteClassifier(
         bound=bound_at(bound, delta, constant),
         prior=prior,
@@ -203,7 +191,8 @@ def certify(
     given = _Given(model, members, delta, baseline, positive, seed, claims, smallest)
     result = _certify(learner, data or [options.DATA], asked, given, out, as_json)
     if as_json:
-        print_json({name: result[name] for name in result if name not in ("table", "said")})
+        told = {name: result[name] for name in result if name not in ("table", "said")}
+        print_json(told | {"certificate": result["certificate"].to_dict()})
     else:
         print_result(result, quiet, explain)
 
@@ -235,6 +224,31 @@ def _refuse(given: Mapping[str, Any], why: str) -> None:
             raise ValueError(f"{option} {why}")
 
 
+def _voters(
+    certification: str | None,
+    kind: str | None,
+    n_voters: int | None,
+    certify_size: float | None,
+    bag_size: float | None,
+    jobs: int | None,
+) -> dict[str, Any]:
+    """Return the arguments of a vote that say how its voters are trained and certified."""
+    from .bags import bagged_voters
+    from .models import make_voters
+
+    if certification == "oob":
+        split = {"--certify-size": certify_size}
+        _refuse(split, "is for a split: with --certification oob nothing is held back.")
+        return bagged_voters(kind, n_voters, bag_size, jobs)
+    if certification not in (None, "split"):
+        raise ValueError(f"--certification must be split or oob, got {certification!r}.")
+    _refuse({"--bag-size": bag_size}, "is for --certification oob: a split has no bags.")
+    return {
+        "voters": make_voters(kind, n_voters, jobs),
+        "certify_size": options.CERTIFY_SIZE if certify_size is None else certify_size,
+    }
+
+
 def _check_model_options(
     data: list[str] | None, training: Mapping[str, Any], prior: str | None, own: Mapping[str, Any]
 ) -> None:
@@ -262,8 +276,6 @@ def _certify(
     What comes back is the claim, the certificate, the table, the files, the seconds by stage and
     what was said meanwhile. A finding is part of the certificate, and a warning too only if `warn`.
     """
-    import joblib
-
     from ..certificate.provenance import FEWEST_BY_SAMPLE
     from .data import read
     from .models import TRUST, load_model, read_for
@@ -287,12 +299,12 @@ def _certify(
         if isinstance(saved, list | tuple) and not given.members:
             raise ValueError(f"{model} holds several classifiers: add --members for their vote.")
         table = read_for(saved, data, asked, given.words(saved), given.members)
+    clock.lap("reading")
     folder = results_folder(
         out, table.name, "certificate", (MODEL, SAFE_MODEL, REPORT, CERTIFICATE)
     )
     if (folder / CERTIFICATE).exists():
         tell(f"the certificate in {folder} will be replaced.")
-    clock.lap("reading")
     page: dict[str, Any] = {
         "details": {
             "data": ", ".join(data),
@@ -321,16 +333,13 @@ def _certify(
         found += certificate.findings
     if vote is not saved:
         vote.certificate_ = certificate
-    models: dict[str, Callable[[Path], object]] = {
-        MODEL: partial(joblib.dump, vote),
-        SAFE_MODEL: partial(_write_safe, vote, table.X, tell),
-    }
+    models = _model_files(vote, table, tell)
     if model is not None and vote is saved:
         models[SAFE_MODEL if is_safe(model) else MODEL] = partial(copy_model, model, digest)
     certificate, files = write_results(folder, models, certificate, page)
     result: dict[str, Any] = {
         "statement": claim_of(certificate),
-        "certificate": certificate.to_dict(),
+        "certificate": certificate,
         "files": [str(path) for path in files],
         "table": table,
         "said": said,
@@ -411,6 +420,18 @@ def _smaller(vote: "MajorityVoteClassifier", tolerance: float, table: "Table") -
         return vote.smallest(tolerance)
     more = {"groups": table.groups, "time": table.time, "by": table.by}
     return vote.smallest(tolerance, table.X, table.y, **more)
+
+
+def _model_files(
+    vote: Any, table: "Table", tell: Callable[[str], None]
+) -> dict[str, Callable[[Path], object]]:
+    """Return what writes a model to each of its files."""
+    import joblib
+
+    return {
+        MODEL: partial(joblib.dump, vote),
+        SAFE_MODEL: partial(_write_safe, vote, table.X, tell),
+    }
 
 
 def copy_model(model: Path, digest: str | None, path: Path) -> None:

@@ -213,8 +213,8 @@ def _plan_test(
 
     A classifier as it is has all of delta; a vote that is learned has the share that is left.
     """
-    from .._utils.validation import check_claimed_delta
     from ..bounds import HeldoutBound, bound_at
+    from ..bounds.parameters import check_claimed_delta
     from ..planning import samples_to_test
 
     check_claimed_delta(delta)

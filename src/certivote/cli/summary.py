@@ -27,9 +27,7 @@ _ALL = "--explain, or the page"
 
 def print_result(result: dict[str, Any], quiet: bool, explain: bool) -> None:
     """Print how the table was read, what was found, and last the claim with its neighbours."""
-    from ..certificate import Certificate
-
-    certificate = Certificate.from_dict(result["certificate"])
+    certificate: Certificate = result["certificate"]
     beside = () if certificate.neighbours is None else certificate.neighbours.sentences
     found = [f"{_FOUND} {text}" for text in certificate.findings]
     further = [claim.statement for claim in certificate.claims[1:]]

@@ -83,6 +83,8 @@ def report(
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     main = main_assumptions(certificate.provenance)
     bound, neighbours = certificate.bound_object, certificate.neighbours
+    beside = () if neighbours is None else neighbours.sentences
+    winner = bound.winner(certificate.evidence)
     page = template.render(
         certificate=certificate,
         details={str(name): str(value) for name, value in (details or {}).items()},
@@ -91,11 +93,12 @@ def report(
         as_it_is=certificate.provenance.get("voters_from") == MODEL,
         subject=subject_of(certificate.provenance),
         main=main,
+        beside=beside,
         scale=neighbours and Scale(certificate.risk_bound, neighbours),
         sheet=Sheet(certificate) if certificate.families else None,
         rest=[text for text in certificate.assumptions if text not in dict(main)],
         bound=bound,
-        winner=bound.winner(certificate.evidence),
+        winner=winner,
         rows=figures.rows(certificate),
         origin=figures.origin(certificate),
         plots=_plots(certificate, optimisation),

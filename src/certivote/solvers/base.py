@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from .._utils.parameters import Parametrised
-from .._utils.threads import one_blas_thread
 from .._utils.validation import check_prior
 from ..bounds import Bound
+from ..bounds.parameters import Parametrised
 from ..statistics import Statistics
+from .threads import one_blas_thread
 
 __all__ = ["FIXED", "NOT_DESCENDED", "Callback", "MinimizeResult", "Problem", "Solver"]
 
@@ -117,40 +117,50 @@ class Solver(Parametrised, ABC):
     ) -> MinimizeResult:
         """Minimise a bound; see `certivote.minimize`."""
         self._check_settings()
-        bound.check_parameters()
-        bound.check_statistics(statistics)
-        bound = bound.settled(statistics.offers)
-        p = check_prior(prior, statistics.n_voters)
-        fixed = bound.candidates(statistics, p)
-        known = bound.fixed_weights(p)
-        found = [
-            (q, True, FIXED if any(np.array_equal(q, other) for other in known) else NOT_DESCENDED)
-            for q in fixed
-        ]
-        history: list[float] = []
         with one_blas_thread():
-            values = [bound.value(statistics, weights, p) for weights in fixed]
-            reached = min(values, default=math.inf)
-            problems = [
-                Problem(member, statistics, p, history, callback)
-                for member in bound.members()
-                # What is there already cannot be beaten by what lies above it everywhere.
-                if member.least(statistics, p) < reached
-            ]
-            learned = self._solve_all(problems, reached, random_state)
-            values += [bound.value(statistics, weights, p) for weights, _, _ in learned]
-        value, (weights, converged, message) = min(
-            zip(values, found + learned, strict=True), key=lambda pair: pair[0]
-        )
-        if not converged:
+            result = self._best(bound, statistics, prior, random_state, callback)
+        if not result.converged:
             from sklearn.exceptions import ConvergenceWarning
 
             warnings.warn(
-                f"the solver {self.name!r} stopped before it converged ({message}). The "
+                f"the solver {self.name!r} stopped before it converged ({result.message}). The "
                 "certificate is valid, but a smaller one may exist.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        return result
+
+    def _best(
+        self,
+        bound: Bound,
+        statistics: Statistics,
+        prior: ArrayLike | None,
+        random_state: int | np.random.RandomState | None,
+        callback: Callback | None,
+    ) -> MinimizeResult:
+        """Return the best of the weights that need no descent, and of those that one finds."""
+        bound.check_parameters()
+        bound.check_statistics(statistics)
+        offers, p = statistics.offers, check_prior(prior, statistics.n_voters)
+        bound = bound.settled(offers)
+        fixed, known = bound.candidates(statistics, p), bound.fixed_weights(p)
+        found = [
+            (q, True, FIXED if any(np.array_equal(q, other) for other in known) else NOT_DESCENDED)
+            for q in fixed
+        ]
+        values = [bound.value(statistics, weights, p) for weights in fixed]
+        reached, history = min(values, default=math.inf), list[float]()
+        problems = [
+            Problem(member, statistics, p, history, callback)
+            for member in bound.members()
+            # What is there already cannot be beaten by what lies above it everywhere.
+            if member.least(statistics, p) < reached
+        ]
+        learned = self._solve_all(problems, reached, random_state)
+        values += [bound.value(statistics, weights, p) for weights, _, _ in learned]
+        value, (weights, converged, message) = min(
+            zip(values, found + learned, strict=True), key=lambda pair: pair[0]
+        )
         return MinimizeResult(weights, value, len(history), converged, message, history)
 
     def _check_settings(self) -> None:

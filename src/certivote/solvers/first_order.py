@@ -5,8 +5,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.parameters import Parametrised
 from .._utils.validation import check_positive
+from ..bounds.parameters import Parametrised
 from .base import Problem, Solver
 from .paper import PrintedSettings, printed_objective
 

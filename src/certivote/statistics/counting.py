@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._utils.progress import progress_bar
-from .._utils.threads import available_cores
 from .._utils.validation import refuse_mask
+from .cores import available_cores
 from .mapped import pieces
 
 # A count of the bits of so many words fits into 16 bits.

@@ -6,14 +6,14 @@ from typing import Any, Protocol, overload
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from .._utils.batches import gen_batches
 from .._utils.progress import progress_bar
-from ..labels import check_labels, codes_of
+from ..labels import check_labels, codes_of, merge_labels
 from ..statistics import IncompleteStatisticsError, VoteStatistics
 from ..statistics.counting import prefer_bits
 from ..voting import Ballots, code_type
@@ -153,6 +153,34 @@ class Voters(Sequence[Any]):
     def __repr__(self) -> str:
         return f"Voters({len(self)})"
 
+    def all_classes(self, y: NDArray[Any], announced: ArrayLike | None = None) -> NDArray[Any]:
+        """Return the sorted labels of data, of these voters, and those that are announced.
+
+        Parameters
+        ----------
+        y : ndarray of shape (m,)
+            The labels of the data.
+        announced : array-like of shape (n_classes,), default=None
+            Labels that may come.
+        """
+        known = [np.unique(y)]
+        if announced is not None:
+            known.append(check_labels("classes", announced, ndim=1))
+        for group in self.groups:
+            labels = getattr(group, "labels", None)
+            if labels is None:
+                members = (group[index] for index in range(len(group)))
+                known += [member.classes_ for member in members if hasattr(member, "classes_")]
+            else:
+                known.append(labels)
+        try:
+            return merge_labels(*known)
+        except ValueError:
+            raise ValueError(
+                f"the voters know labels such as {known[-1][0]!r}, but y has labels such as "
+                f"{known[0][0]!r}: they must be of one kind."
+            ) from None
+
     def votes(
         self,
         X: Any,
@@ -184,7 +212,7 @@ class Voters(Sequence[Any]):
         asked = np.ones(len(self), dtype=bool) if only is None else only
         columns: list[Column] = []
         tables: list[NDArray[Any]] = []
-        first, narrow = 0, code_type(classes)
+        first = 0
         with progress_bar("voting", int(asked.sum()), verbose) as advance:
             for group in self.groups:
                 members = np.flatnonzero(asked[first : first + len(group)]).tolist()
@@ -201,7 +229,7 @@ class Voters(Sequence[Any]):
                 def ask(index: int, group: Group = group, prepared: Any = prepared) -> Any:
                     codes, others = group.column(index, prepared, classes)
                     advance()
-                    return codes.astype(narrow), others
+                    return codes.astype(code_type(classes)), others
 
                 parallel = Parallel(n_jobs=n_jobs, prefer="threads")
                 columns += parallel(delayed(ask)(index) for index in members)

@@ -27,6 +27,7 @@ def train_each(
     verbose: int,
 ) -> list[Any]:
     """Return what `train` makes of an index and a seed, n times, under a progress bar."""
+    check_positive("n_voters", n, integer=True)
     seeds = rng.randint(np.iinfo(np.int32).max, size=n).tolist()
     with progress_bar("training", n, verbose) as advance:
 
@@ -104,7 +105,6 @@ class Trees(BaseEstimator):
         y : array-like of shape (m,)
             Their labels.
         """
-        check_positive("n_voters", self.n_voters, integer=True)
         table = as_tree_data(X)
 
         def train(index: int, seed: int) -> Any:

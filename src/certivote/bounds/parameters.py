@@ -1,4 +1,4 @@
-"""Parameters in scikit-learn's way, without scikit-learn.
+"""Parameters of bounds and solvers in scikit-learn's way, without scikit-learn; and δ.
 
 `get_params`, `set_params` and a constructor that keeps what it is given are all that `clone`,
 `GridSearchCV` and the estimators around such an object ask for: they ask for methods, not for a
@@ -8,11 +8,12 @@ the time of numpy.
 """
 
 import inspect
+import numbers
 from collections import defaultdict
 from copy import deepcopy
 from typing import Any, Self
 
-__all__ = ["Parametrised"]
+__all__ = ["Parametrised", "check_claimed_delta", "check_delta"]
 
 _WIDTH = 80
 
@@ -104,3 +105,23 @@ class Parametrised:
                 lines[-1] += ","
                 lines.append(" " * len(start) + item)
         return "\n".join(lines)
+
+
+def check_delta(delta: float) -> float:
+    """Return delta if it is a probability strictly between 0 and 1."""
+    if not isinstance(delta, numbers.Real) or not 0.0 < float(delta) < 1.0:
+        raise ValueError(f"delta must be a number strictly between 0 and 1, got {delta!r}.")
+    return float(delta)
+
+
+def check_claimed_delta(delta: float) -> float:
+    """Return delta, and refuse one above ½ where a claim is asked for: it is its confidence.
+
+    A bound holds at any delta, and takes it; but nobody claims what is more likely to fail.
+    """
+    if check_delta(delta) > 0.5:
+        raise ValueError(
+            f"delta must be the probability that the certificate may fail, at most 0.5, got "
+            f"{delta!r}: did you mean {1.0 - float(delta):.6g}?"
+        )
+    return float(delta)
