@@ -352,6 +352,7 @@ def test_a_prior_of_which_nobody_speaks_is_refused(made):
         {"voter_samples": 3},
         {"certify_size": 0.5},
         {"frozen_parts": 1},
+        {"fewest_within": 0.01, "fewest_by": "part A"},
     ],
     ids=str,
 )
@@ -365,6 +366,25 @@ def test_what_only_a_fitted_vote_has_is_refused_elsewhere(changes, made):
             provenance={"voters_from": NEW_DATA, **changes},
         )
     replace(made["lacasse"], provenance={"voters_from": SPLIT, **changes})
+
+
+def test_how_few_voters_were_enough_is_said_whole_or_not_at_all(made):
+    sample = {"fewest_within": 0.01, "fewest_by": "the certification examples"}
+    for origin in (SPLIT, "frozen, trained elsewhere"):
+        written = replace(made["lacasse"], provenance={"voters_from": origin, **sample}).to_dict()
+        jsonschema.Draft202012Validator(SCHEMA).validate(written)
+    for key in sample:
+        with pytest.raises(CertificateError, match="fewest_within and fewest_by together"):
+            replace(made["lacasse"], provenance={"voters_from": SPLIT, key: sample[key]})
+    with pytest.raises(CertificateError, match="must not have fewest_by='part A'"):
+        replace(
+            made["lacasse"],
+            provenance={
+                **sample,
+                "fewest_by": "part A",
+                "voters_from": "frozen, trained elsewhere",
+            },
+        )
 
 
 # --- unlabelled examples ---

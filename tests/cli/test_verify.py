@@ -195,6 +195,7 @@ UNKNOWN = {
     "look": {"look": 1, "delta_of_all_looks": 0.1},
     "added samples": {"added_samples": 10},
     "frozen parts": {"frozen_parts": 1},
+    "fewer voters": {"fewest_within": 0.01, "fewest_by": "part A"},
     "other data": {"data": "audited.csv"},
     "other digest": {"data_sha256": "0" * 64},
     "other columns": {"dropped": "[]"},

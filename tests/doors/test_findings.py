@@ -405,9 +405,10 @@ def test_values_whose_rows_tell_of_each_other_are_found(kind):
     vote.verify(X, y)
     # Groups that are said are no finding, and others do not hide these.
     MajorityVoteClassifier(random_state=0, n_voters=20).fit(X, y, groups=X["where"])
+    pairs = np.arange(len(y)) // 2
     with pytest.warns(UserWarning, match="of groups left out at random"):
-        other = MajorityVoteClassifier(random_state=0, n_voters=20)
-        other.fit(X, y, groups=np.arange(len(y)) // 2).verify(X, y, groups=np.arange(len(y)) // 2)
+        other = MajorityVoteClassifier(random_state=0, n_voters=20).fit(X, y, groups=pairs)
+    other.verify(X, y, groups=pairs)
 
 
 @pytest.mark.parametrize("what", ["a measure", "nothing"])

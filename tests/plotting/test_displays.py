@@ -18,6 +18,7 @@ from certivote.plotting import (
     PlaneDisplay,
     RiskCoverageDisplay,
     ShiftDisplay,
+    SizesDisplay,
     WeightsDisplay,
 )
 from pages import make_sheet
@@ -38,6 +39,7 @@ FACTORIES = {
         make_sheet("whole"), ax=ax
     ),
     "shift": lambda _, ax=None: ShiftDisplay.from_certificate(make_sheet("whole"), ax=ax),
+    "sizes": lambda _, ax=None: SizesDisplay([1, 2, 3], [0.3, 0.25, 0.2], 2, 0.1, 0.3).plot(ax),
 }
 every_display = pytest.mark.parametrize("draw", FACTORIES.values(), ids=FACTORIES)
 
@@ -100,7 +102,9 @@ def test_importing_the_displays_does_not_import_matplotlib():
     assert done.stdout.strip() == "False", done.stderr
 
 
-@pytest.mark.parametrize("display", [PlaneDisplay, WeightsDisplay, OptimisationDisplay])
+@pytest.mark.parametrize(
+    "display", [PlaneDisplay, WeightsDisplay, OptimisationDisplay, SizesDisplay]
+)
 def test_an_unfitted_vote_is_refused(display):
     with pytest.raises(NotFittedError):
         display.from_estimator(MajorityVoteClassifier())

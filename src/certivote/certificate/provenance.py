@@ -14,6 +14,9 @@ from ..statistics.base import check_name
 __all__ = [
     "BAGS",
     "DATA_KEYS",
+    "FEWEST_BY_PART_A",
+    "FEWEST_BY_SAMPLE",
+    "FEWEST_KEYS",
     "FROZEN",
     "FROZEN_BAGS",
     "MODEL",
@@ -47,13 +50,19 @@ _EARLIER = "the earlier rows"
 PRIOR_GIVEN = "given by the user"
 PRIOR_LEARNED = "learned on part A"
 
+# Where it was seen how few voters are enough.
+FEWEST_BY_PART_A = "part A"
+FEWEST_BY_SAMPLE = "the certification examples"
+
 # Which file the data came from, and how it was read: who is given rows cannot know.
 DATA_KEYS = frozenset({"data", "data_sha256", "target", "dropped", "categorical"})
 DATA_KEYS |= {"na_values", "keep_na", "rows_without_label"}
 # What there is only where voters were trained on part A, or where an estimator was fitted.
 _OF_A_SPLIT = frozenset({"voter_samples", "seed", "certify_size", "frozen_parts"})
-_OF_BAGS = frozenset({"voters_from", "voter_samples", "prior"})
-_OF_A_FIT = frozenset({"added_samples", "look", "delta_of_all_looks"})
+# What there is where a vote was made smaller: by how much its number may be worse, seen on what.
+FEWEST_KEYS = ("fewest_within", "fewest_by")
+_OF_BAGS = frozenset({"voters_from", "voter_samples", "prior", *FEWEST_KEYS})
+_OF_A_FIT = frozenset({"added_samples", "look", "delta_of_all_looks", *FEWEST_KEYS})
 
 
 def check_sha256(name: str, value: object) -> str:
@@ -143,6 +152,8 @@ _KEYS: dict[str, Callable[[str, object], Any]] = {
     "added_samples": check_count,
     "look": check_count,
     "delta_of_all_looks": _probability,
+    "fewest_within": _probability,
+    "fewest_by": _choice(FEWEST_BY_PART_A, FEWEST_BY_SAMPLE),
     "data": _text,
     "data_sha256": check_sha256,
     "target": _text,
@@ -390,6 +401,8 @@ def check_provenance(
         raise ValueError(
             f"provenance must not have statistics={kind.kind!r} where voters_from is {origin!r}."
         )
+    if len(checked.keys() & set(FEWEST_KEYS)) == 1:
+        raise ValueError(f"provenance must have {' and '.join(FEWEST_KEYS)} together.")
     if "grouped_by" in checked and "seed" not in checked:
         raise ValueError("provenance must say the seed of the draw, where there are groups.")
     misplaced = sorted(set(checked) - _possible(checked) - set(own))
@@ -419,6 +432,8 @@ def _possible(provenance: Mapping[str, Any]) -> set[str]:
         known |= {"seed"} if origin == FROZEN and grouped else set()
     if provenance.get("prior") == PRIOR_LEARNED and origin != SPLIT:
         known = known - {"prior"}
+    if provenance.get("fewest_by") == FEWEST_BY_PART_A and origin != SPLIT:
+        known = known - {"fewest_by"}
     return known
 
 

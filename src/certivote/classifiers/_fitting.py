@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -38,7 +38,7 @@ from ._beside import beside
 from ._fingerprints import SeenRows, row_fingerprints
 from ._guards import Examination
 from ._kin import kin
-from ._scores import cross_fitted_shares
+from ._scores import cross_fitted, cross_fitted_shares
 from ._split import Rows, as_table, cut
 
 __all__ = ["FittingVote"]
@@ -56,6 +56,7 @@ _STATE = frozenset(
         "_provenance",
         "_seen",
         "_total_delta",
+        "_whole_prior",
     }
 )
 
@@ -182,7 +183,7 @@ class FittingVote(AnsweringVote):
         self._learn_prior(asked, X_a, y_a)
         self._baseline = baseline
         columns = {name: column[part_b] for name, column in columns.items()}
-        reference = self._reference(X_a, y_a, unlabelled)
+        reference = self._reference(X_a, y_a, unlabelled, getattr(self, "_prior", None))
         sample = self._sample(X_b, y_b, columns, reference)
         clock.lap("voting")
         look = self._examine(X, y, rows, together.groups, part_a, part_b, sample)
@@ -275,30 +276,30 @@ class FittingVote(AnsweringVote):
         return Outcome(y, predicted, self._baseline, sample.by, known, count, scores, silent)
 
     def _reference(
-        self, X: Any, y: NDArray[Any], unlabelled: Any
+        self, X: Any, y: NDArray[Any], unlabelled: Any, prior: NDArray[np.float64] | None
     ) -> tuple[NDArray[np.float64], str] | None:
         """Return winning shares on rows that do not certify, where a claim asks for such."""
         if not any(family.needs_scores for family in self._families):
             return None
-        prior = getattr(self, "_prior", None)
         if unlabelled is not None:
             ballots = self._votes(as_table(unlabelled))
             return ballots.win(check_prior(prior, len(self.voters_)))[1], UNLABELLED
         if self._frozen or len(y) < _FEWEST:
             return None
+        return cross_fitted_shares(self._cross_fitted(X, y), prior), PART_A_SHARES
+
+    def _cross_fitted(self, X: Any, y: NDArray[Any]) -> Iterator[tuple[NDArray[np.intp], Ballots]]:
+        """Yield rows of part A, and the votes on them of voters that were not trained on them."""
         seed = self._provenance["seed"]
-        classes = check_labels("classes_", self.classes_, ndim=1)
-        shares = cross_fitted_shares(
+        return cross_fitted(
             self.voters,
             X,
             y,
-            classes,
+            check_labels("classes_", self.classes_, ndim=1),
             self.n_voters,
-            prior,
             seed if isinstance(seed, int) else 0,
             self.n_jobs,
         )
-        return shares, PART_A_SHARES
 
     def _taken_apart(self) -> bool:
         """Tell whether the voters are members of one frozen classifier.

@@ -1,5 +1,6 @@
 """How sure a classifier is of its answers, and of those to rows that it was not trained on."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,9 @@ from sklearn.utils import _safe_indexing
 
 from ..labels import check_labels, codes_of
 from ..voters import fit_voters
+from ..voting import Ballots
 
-__all__ = ["cross_fitted_shares", "scores_of"]
+__all__ = ["cross_fitted", "cross_fitted_shares", "scores_of"]
 
 _FOLDS = 5
 
@@ -37,30 +39,37 @@ def scores_of(model: Any, X: Any, predicted: NDArray[Any]) -> NDArray[np.float64
     return scores
 
 
-def cross_fitted_shares(
+def cross_fitted(
     voters: Any,
     X: Any,
     y: NDArray[Any],
     classes: NDArray[Any],
     n_voters: int,
-    prior: NDArray[np.float64] | None,
     seed: int,
     n_jobs: int | None,
-) -> NDArray[np.float64]:
-    """Return the winning shares of votes on rows that their voters were not trained on.
+) -> Iterator[tuple[NDArray[np.intp], Ballots]]:
+    """Yield rows, and the votes on them of voters that were not trained on them.
 
     The voters are trained anew on four fifths of the rows, five times. Those that fit their
     training rows would all agree there.
     """
-    shares = np.empty(len(y))
     for fold in np.array_split(np.random.RandomState(seed).permutation(len(y)), _FOLDS):
         rest = np.setdiff1d(np.arange(len(y)), fold)
         rng = np.random.RandomState(seed)
         fitted = fit_voters(
             voters, _safe_indexing(X, rest), y[rest], n_voters, rng, n_jobs=n_jobs, verbose=0
         )
-        ballots = fitted.votes(_safe_indexing(X, fold), classes, n_jobs=n_jobs, verbose=0)
+        yield fold, fitted.votes(_safe_indexing(X, fold), classes, n_jobs=n_jobs, verbose=0)
+
+
+def cross_fitted_shares(
+    folds: Iterable[tuple[NDArray[np.intp], Ballots]], prior: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return the winning shares of the votes of `cross_fitted`, by row."""
+    rows, shares = [], []
+    for fold, ballots in folds:
         n = ballots.codes.shape[1]
         weights = np.full(n, 1.0 / n) if prior is None or prior.size != n else prior
-        shares[fold] = ballots.win(weights)[1]
-    return shares
+        rows.append(fold)
+        shares.append(ballots.win(weights)[1])
+    return np.concatenate(shares)[np.argsort(np.concatenate(rows))]

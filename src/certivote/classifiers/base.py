@@ -243,19 +243,13 @@ class CertifiedVote(FittingVote):
     ) -> tuple[Sample, Examination, NDArray[np.float64]]:
         """Return the sample of the fit, what is found in it, and the prior, all made again."""
         self._check_provenance(claimed.provenance)
-        check_said("groups", groups, "grouped_by", self._provenance)
-        check_said("time", time, "split_by_time", self._provenance)
         together = Rows(_num_samples(X), groups, time)
-        part_a, part_b = self._parts(
-            together,
-            self._provenance.get("certify_size", 1),
-            check_random_state(self._provenance.get("seed", 0)),
-        )
+        part_a, part_b = self._parts_again(X, groups, time)
         columns = {name: column[part_b] for name, column in columns.items()}
         X_a, y_a = _safe_indexing(X, part_a), y[part_a]
         reference = None
         if any(getattr(one, "start_from", None) == PART_A_SHARES for one in claimed.families):
-            reference = self._reference(X_a, y_a, None)
+            reference = self._reference(X_a, y_a, None, getattr(self, "_prior", None))
         sample = self._sample(_safe_indexing(X, part_b), y[part_b], columns, reference)
         look = self._examine(X, y, row_fingerprints(X), together.groups, part_a, part_b, sample)
         if self.certificate_.neighbours is not None:  # else it was not counted
@@ -268,6 +262,18 @@ class CertifiedVote(FittingVote):
                 "not those of this vote."
             )
         return sample, look, prior
+
+    def _parts_again(
+        self, X: Any, groups: Any, time: Any
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the rows of part A and part B of what `fit` was given."""
+        check_said("groups", groups, "grouped_by", self._provenance)
+        check_said("time", time, "split_by_time", self._provenance)
+        return self._parts(
+            Rows(_num_samples(X), groups, time),
+            self._provenance.get("certify_size", 1),
+            check_random_state(self._provenance.get("seed", 0)),
+        )
 
     def _parts(
         self, rows: Rows, size: float, rng: np.random.RandomState
@@ -303,6 +309,10 @@ class CertifiedVote(FittingVote):
                 raise CertificateError(
                     f"{name} is claimed to be {claimed.get(name)!r}, but is {known.get(name)!r}."
                 )
+        self._check_repeatable()
+
+    def _check_repeatable(self) -> None:
+        """Refuse a fit whose split cannot be drawn again."""
         if "added_samples" in self._provenance:
             raise ValueError("the certificate is of data from several calls: it cannot be redone.")
         if not self._frozen and not isinstance(self._provenance["seed"], int):

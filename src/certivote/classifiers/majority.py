@@ -8,13 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.validation import check_number, check_prior
 from ..bounds import Bound, bound_at
 from ..bounds.registry import DEFAULT
-from ..certificate.provenance import PRIOR_GIVEN, PRIOR_LEARNED
+from ..certificate.provenance import (
+    FEWEST_BY_PART_A,
+    FEWEST_BY_SAMPLE,
+    FEWEST_KEYS,
+    PRIOR_GIVEN,
+    PRIOR_LEARNED,
+)
 from ..claims import Family, shared
 from ..labels import check_labels
 from ..solvers import Solver, minimize
@@ -24,11 +30,14 @@ from ._answering import Sample
 from ._fingerprints import row_fingerprints
 from ._guards import TOO_MANY_TWINS, Examination
 from ._out_of_bag import OutOfBagVote
+from ._sizes import Sizes, heaviest, limits_of, sizes_up_to
 
 __all__ = ["MajorityVoteClassifier"]
 
 # So many different rows may come again by chance.
 _FEW_COPIES = 5
+# Fewer rows of part A do not say how many voters are enough.
+_FEWEST_TO_CHOOSE = 20
 
 
 class _Asked(NamedTuple):
@@ -258,9 +267,14 @@ class MajorityVoteClassifier(OutOfBagVote):
         )
 
     def _prior_again(self, X: Any, y: NDArray[Any]) -> ArrayLike | None:
+        whole = getattr(self, "_whole_prior", self._prior)
         if self._learns_prior():
-            return self._weigh(X, y)
-        return None if self.prior is None or isinstance(self.prior, str) else self._prior
+            whole = self._weigh(X, y)
+        elif self.prior is None or isinstance(self.prior, str):
+            whole = None
+        if self._provenance.get("fewest_by") != FEWEST_BY_PART_A:
+            return whole
+        return self._fewest(X, y, whole, self._provenance["fewest_within"])[0]
 
     def _count(self, sample: Sample) -> VoteStatistics:
         bound = self._bound(self._provenance)
@@ -282,7 +296,8 @@ class MajorityVoteClassifier(OutOfBagVote):
         **said: Any,
     ) -> dict[str, Any]:
         """Return what a fit leaves: weights, their certificate, and where they came from."""
-        bound, prior = self._bound(said.get("provenance", self._provenance)), self._prior
+        bound = self._bound(said.get("provenance", self._provenance))
+        prior = said.pop("prior", self._prior)
         result = minimize(bound, statistics, prior, solver=self.solver, random_state=rng)
         if self._families:
             said |= {"families": self._families, "total_delta": self._total_delta}
@@ -357,7 +372,7 @@ class MajorityVoteClassifier(OutOfBagVote):
         seen.add(rows)
         findings = (*self._findings, *found)
         added = self._provenance.get("added_samples", 0) + len(rows)
-        provenance = {**self._provenance, "added_samples": added}
+        provenance = {**self._provenance_of_weights(), "added_samples": added}
         if "look" in provenance:
             provenance["look"] += 1
         rng = check_random_state(0)
@@ -423,9 +438,196 @@ class MajorityVoteClassifier(OutOfBagVote):
                 "prune cannot change weights that were tested as they are (heldout): learn them "
                 "by a bound such as lacasse, or certify the smaller vote on new data."
             )
+        return self._with_weights(kept / kept.sum(), self._provenance_of_weights())
+
+    def _with_weights(
+        self, weights: NDArray[np.float64], provenance: dict[str, Any], **state: Any
+    ) -> "MajorityVoteClassifier":
+        """Return a vote with other weights, certified on the same sample by the same bound."""
         certificate = self._issue(
-            claimed.bound_object, self.statistics_, kept / kept.sum(), self._prior, None
+            self.certificate_.bound_object,
+            self.statistics_,
+            weights,
+            self._prior,
+            None,
+            provenance=provenance,
         )
         return self._with(
-            _seen=copy(self._seen), certificate_=certificate, weights_=certificate.weights
+            _seen=copy(self._seen),
+            _provenance=provenance,
+            certificate_=certificate,
+            weights_=certificate.weights,
+            **state,
         )
+
+    def _provenance_of_weights(self) -> dict[str, Any]:
+        """Return the provenance of other weights than those of a vote that was made smaller."""
+        if self._provenance.get("fewest_by") != FEWEST_BY_SAMPLE:
+            return dict(self._provenance)
+        return {key: own for key, own in self._provenance.items() if key not in FEWEST_KEYS}
+
+    def smallest(
+        self,
+        tolerance: float = 0.01,
+        X: Any = None,
+        y: ArrayLike | None = None,
+        *,
+        groups: Any = None,
+        time: Any = None,
+        by: Mapping[str, ArrayLike] | None = None,
+    ) -> "MajorityVoteClassifier":
+        """Return the vote of the fewest voters that are about as good, with its certificate.
+
+        The heaviest voters stay. Those without weight are not asked by `predict`, which takes less
+        time.
+
+        Parameters
+        ----------
+        tolerance : float, default=0.01
+            How much larger the certificate may be with fewer voters, in [0, 1].
+        X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features), default=None
+            What `fit` was given, all of it and in its order: part A says how many voters are
+            enough, and part B tests them. If None, the certification sample says it, which bounds
+            allow that hold for all weights at once; the default one tests a fixed vote.
+        y : array-like of shape (n_samples,), default=None
+            Their labels.
+        groups, time : array-like of shape (n_samples,), default=None
+            What `fit` was given.
+        by : mapping of str to array-like of shape (n_samples,), default=None
+            The columns of groups that claims are about, where there are such.
+
+        Returns
+        -------
+        MajorityVoteClassifier
+            A fitted vote; this one stays as it is. Its `sizes_` are the numbers of voters that were
+            looked at, ``"n_voters"``, and the limit of each, ``"limits"``: see
+            `certivote.plotting.SizesDisplay`.
+
+        Notes
+        -----
+        *On the certification sample.* A bound of this library holds for all weights at once, with
+        probability 1 − δ, and a vote of fewer voters is the same voters with other weights, some of
+        them 0. So any number of votes may be looked at, and one of them chosen: its certificate
+        holds, together with that of all voters. The prior stays the one on all voters, and KL is
+        paid to it; one on those that were kept would have seen the sample.
+
+        *On part A.* The test of a fixed vote says nothing of another one: chosen on part B, it
+        would have been chosen for its luck there. So the voters are trained five times more, on
+        four fifths of part A, and asked on the rest. In the order of the prior, so many voters are
+        kept that from their number on the error there, with one standard error of the difference
+        added, is always within the tolerance of that of all. They are a prior which has not seen
+        part B, and the bound is minimised there with it, once.
+        How the vote does there decides nothing: whatever its certificate is, it is returned, and
+        may be further from that of all voters than the tolerance, or below it. It holds with
+        probability 1 − δ, and so does that of all voters, each by itself: to keep the better of
+        the two is a choice that looks at part B, and holds at the sum of both deltas.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from certivote import MajorityVoteClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> vote = MajorityVoteClassifier(bound="lacasse", random_state=0).fit(X, y)
+        >>> smaller = vote.smallest(0.01)
+        >>> print(np.count_nonzero(smaller.weights_))
+        32
+        >>> vote.certificate_.risk_bound < smaller.certificate_.risk_bound
+        True
+        """
+        check_is_fitted(self)
+        allowed = check_number("tolerance", tolerance, 0.0, 1.0)
+        if any(key in self._provenance for key in FEWEST_KEYS):
+            raise ValueError(
+                "smallest was called on a vote that was made smaller already: call it on the one "
+                "that this was made from."
+            )
+        if (X is None) != (y is None):
+            raise ValueError("X and y must be given together.")
+        if X is None or y is None:
+            for name, given in (("groups", groups), ("time", time), ("by", by)):
+                if given is not None:
+                    raise ValueError(f"{name} must be None where there is no X.")
+            return self._smallest_on_sample(allowed)
+        X, labels, columns = self._given(X, y, by, groups, time, reset=False)
+        return self._smallest_on_part_a(allowed, X, labels, columns, groups, time)
+
+    def _smallest_on_sample(self, tolerance: float) -> "MajorityVoteClassifier":
+        bound = self.certificate_.bound_object
+        if "fixed votes" in bound.needs or self._families:
+            what = f"the bound {bound.name!r} tests a vote that was fixed before"
+            if self._families:
+                what = "what is claimed besides must be counted again"
+            raise ValueError(
+                f"smallest needs X and y, what fit was given, to choose the voters on part A: "
+                f"{what}. Where there is no part A, fit with a bound that holds for all weights "
+                "at once, and claim the error only."
+            )
+        q = self.weights_
+        sizes = sizes_up_to(int(np.count_nonzero(q)))
+        limits = [
+            min(1.0, bound.value(self.statistics_, heaviest(q, size), self._prior))
+            for size in sizes.tolist()
+        ]
+        found = Sizes(sizes, np.array(limits))
+        said = dict(zip(FEWEST_KEYS, (tolerance, FEWEST_BY_SAMPLE), strict=True))
+        weights = heaviest(q, found.first_within(tolerance))
+        return self._with_weights(weights, {**self._provenance, **said}, sizes_=found.to_dict())
+
+    def _smallest_on_part_a(
+        self,
+        tolerance: float,
+        X: Any,
+        y: NDArray[Any],
+        by: Mapping[str, NDArray[Any]],
+        groups: Any,
+        time: Any,
+    ) -> "MajorityVoteClassifier":
+        if self._frozen or self._in_bags:
+            raise ValueError(
+                "smallest must have no X and y here, as there is no part A to choose on: the "
+                "voters are frozen, or out of bag. Leave them out, with a bound that holds for all "
+                "weights at once."
+            )
+        self._check_repeatable()
+        part_a, part_b = self._parts_again(X, groups, time)
+        if len(part_a) < _FEWEST_TO_CHOOSE:
+            raise ValueError(
+                f"smallest needs at least {_FEWEST_TO_CHOOSE} rows in part A to choose on, got "
+                f"{len(part_a)}: leave X and y out, with a bound that holds for all weights at "
+                "once."
+            )
+        X_a, y_a = _safe_indexing(X, part_a), y[part_a]
+        columns = {name: column[part_b] for name, column in by.items()}
+        sample = self._sample(_safe_indexing(X, part_b), y[part_b], columns)
+        if self._count(sample).digest() != self.statistics_.digest():
+            raise ValueError(
+                "X and y must be what fit was given, all of it and in its order: the voters err "
+                "otherwise on these rows."
+            )
+        prior, found = self._fewest(X_a, y_a, self._prior, tolerance)
+        said = dict(zip(FEWEST_KEYS, (tolerance, FEWEST_BY_PART_A), strict=True))
+        provenance = {"prior": PRIOR_LEARNED, **self._provenance, **said}
+        sample = sample._replace(reference=self._reference(X_a, y_a, None, prior))
+        bound = self._bound(provenance)
+        statistics = self._statistics_of(sample.ballots, sample.truth, bound, prior)
+        learned = self._learned(
+            statistics, sample, check_random_state(0), provenance=provenance, prior=prior
+        )
+        return self._with(
+            _seen=copy(self._seen),
+            _prior=prior,
+            _whole_prior=self._prior,
+            _provenance=provenance,
+            sizes_=found.to_dict(),
+            **learned,
+        )
+
+    def _fewest(
+        self, X: Any, y: NDArray[Any], whole: ArrayLike | None, tolerance: float
+    ) -> tuple[NDArray[np.float64], Sizes]:
+        """Return the prior on the voters that part A shows to be enough, and what it showed."""
+        weights = check_prior(whole, len(self.voters_))
+        folds = ((votes, votes.truth(y[rows])) for rows, votes in self._cross_fitted(X, y))
+        found = limits_of(folds, weights, float(self._fitted_bound.delta))
+        return heaviest(weights, found.always_within(tolerance)), found

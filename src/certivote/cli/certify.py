@@ -75,6 +75,7 @@ def certify(
     certify_size: options.CertifySize = None,
     certification: options.Certification = None,
     bag_size: options.BagSize = None,
+    smallest: options.Smallest = None,
     model: Annotated[
         Path | None,
         typer.Option(
@@ -129,6 +130,7 @@ def certify(
     certificate.json and report.html, and model.skops if skops is installed: others can load it
     without running code in it. Without DATA it is shown on breast-cancer.
     """
+    from .._utils.validation import check_number
     from ..bounds import bound_at
     from ..classifiers import MajorityVoteClassifier
     from .models import check_prior
@@ -144,12 +146,16 @@ def certify(
         own.pop("--positive")
     if model is not None:
         _check_model_options(data, training, prior, own)
+        if not members:
+            _refuse({"--smallest": smallest}, "is for a vote: without --members there is none.")
         if not members and not (bound is None and constant is None):
             training = {"--bound": bound, "--constant": constant}
             _refuse(training, "is for weights that are learned: without --members nothing is.")
     else:
         _refuse(own, "is about a classifier that you have: name its file with --model.")
     check_prior(prior)
+    if smallest is not None:
+        check_number("--smallest", smallest, 0.0, 1.0)
     if certification == "oob" and model is not None and not members:
         raise ValueError("--certification oob needs --members: a model as it is has no bags.")
     trained = _voters(certification, voters, n_voters, certify_size, bag_size, jobs)
@@ -182,7 +188,7 @@ def certify(
         drop_missing_target=drop_missing_target,
         by=claims.columns,
     )
-    given = _Given(model, members, delta, baseline, positive, seed, claims)
+    given = _Given(model, members, delta, baseline, positive, seed, claims, smallest)
     result = _certify(learner, data or [options.DATA], asked, given, out, as_json)
     if as_json:
         told = {name: result[name] for name in result if name not in ("table", "said")}
@@ -193,7 +199,7 @@ def certify(
 
 @dataclass
 class _Given:
-    """The file of a classifier, if there is one, and what is to be certified of it."""
+    """The file of a classifier, if there is one, and what is to be certified, of how few voters."""
 
     model: Path | None
     members: bool
@@ -202,6 +208,7 @@ class _Given:
     positive: str | None
     seed: int
     claims: Claims
+    smallest: float | None
 
     def words(self, model: Any) -> str | None:
         """Return which label the second one of a model stands for, if it is written otherwise."""
@@ -269,6 +276,7 @@ def _certify(
     What comes back is the claim, the certificate, the table, the files, the seconds by stage and
     what was said meanwhile. A finding is part of the certificate, and a warning too only if `warn`.
     """
+    from ..certificate.provenance import FEWEST_BY_SAMPLE
     from .data import read
     from .models import TRUST, load_model, read_for
 
@@ -311,11 +319,16 @@ def _certify(
             clock.lap("voting")
         else:
             vote = _fit(learner, saved, table)
-            certificate = vote.certificate_
-            page["optimisation"] = vote.optimisation_
+            times = vote.fit_times_
             clock.lap("fit")
+            if given.smallest is not None:
+                vote = _smaller(vote, given.smallest, table)
+                clock.lap("choosing")
+            certificate = vote.certificate_
+            if certificate.provenance.get("fewest_by") != FEWEST_BY_SAMPLE:
+                page["optimisation"] = vote.optimisation_
             del clock.seconds["fit"]
-            clock.seconds |= vote.fit_times_
+            clock.seconds |= times
         certificate = table.annotate(certificate)
         found += certificate.findings
     if vote is not saved:
@@ -397,6 +410,16 @@ def _fit(learner: "MajorityVoteClassifier", voters: Any, table: "Table") -> Any:
     # A model is saved without a taste for progress bars.
     vote.verbose = 0
     return vote
+
+
+def _smaller(vote: "MajorityVoteClassifier", tolerance: float, table: "Table") -> Any:
+    """Return a vote of fewer voters, chosen on the rows that train wherever there are such."""
+    from ..certificate.provenance import SPLIT
+
+    if vote.certificate_.provenance["voters_from"] != SPLIT:
+        return vote.smallest(tolerance)
+    more = {"groups": table.groups, "time": table.time, "by": table.by}
+    return vote.smallest(tolerance, table.X, table.y, **more)
 
 
 def _model_files(

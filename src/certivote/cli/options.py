@@ -235,6 +235,16 @@ BagSize = Annotated[
         help="With --certification oob: the share of the rows in a bag; 0.3 if not given."
     ),
 ]
+Smallest = Annotated[
+    float | None,
+    typer.Option(
+        metavar="TOLERANCE",
+        help="Keep only the fewest voters whose error, as far as the rows that train tell, is "
+        "within this of that of all; the others are not asked any more. They are certified on the "
+        "rows that certify, once. Where no rows only train (oob, --members), the certificate "
+        "itself is what stays within it, for weights that are learned.",
+    ),
+]
 Seed = Annotated[
     int, typer.Option(help="The seed of the split and of the training. Fix it before you look.")
 ]

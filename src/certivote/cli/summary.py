@@ -139,6 +139,9 @@ def _sample(certificate: "Certificate") -> Iterable[str]:
         yield f"The vote of {n} voters, as it is, certified on {rows} by {name}."
     else:
         yield f"{n} voters, as they are, weighted and certified on {rows} by {name}."
+    if "fewest_within" in provenance:
+        asked, within = int((certificate.weights > 0.0).sum()), provenance["fewest_within"]
+        yield f"{asked} of them are asked: enough within {within:g} by {provenance['fewest_by']}."
 
 
 def _files(paths: list[str]) -> Iterable[str]:

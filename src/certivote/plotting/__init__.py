@@ -11,6 +11,7 @@ from .optimisation import OptimisationDisplay
 from .plane import PlaneDisplay
 from .planning import PlanDisplay
 from .shift import ShiftDisplay
+from .sizes import SizesDisplay
 from .weights import WeightsDisplay
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "PlaneDisplay",
     "RiskCoverageDisplay",
     "ShiftDisplay",
+    "SizesDisplay",
     "WeightsDisplay",
 ]
