@@ -431,3 +431,16 @@ def test_dates_without_a_split_by_time_are_remarked(read):
         assert not any(remark in line for line in read(frame, **settings).unusual())
     # Where it is a finding already, once is enough.
     assert not any(remark in line for line in read(frame.sort_values("sent")).unusual())
+
+
+def test_other_times_where_rows_are_split_by_one_or_by_groups(read):
+    days = pd.concat([DAYS] * 4, ignore_index=True)
+    x = np.random.default_rng(0).random(800)
+    frame = pd.DataFrame({"x": x, "share": np.repeat(list("abcd"), 200), "day": days})
+    frame["month"] = days.dt.year * 12 + days.dt.month
+    assert found(read(frame), "order in time")
+    assert found(read(frame, time="day"), "order in time") == []
+    assert found(read(frame, group=["share"]), "order in time") == []
+    # Groups that came one after the other are in the order of time all the same.
+    frame["day"] = pd.date_range("2020-01-01", periods=800)
+    assert found(read(frame, group=["share"]), "order in time")

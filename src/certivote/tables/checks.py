@@ -227,7 +227,7 @@ def _repeats(name: str, counts: NDArray[np.intp]) -> bool:
 
 
 def check_order(
-    columns: Columns, names: Sequence[str], split_by: str | None = None
+    columns: Columns, names: Sequence[str], split_by: str | None = None, grouped: bool = False
 ) -> tuple[list[str], str]:
     """Return what was found of rows in the order of time, and a sentence for where nothing was.
 
@@ -236,14 +236,18 @@ def check_order(
     before the one above it, or hardly any after it, where the column is not missing, and it has
     more than 5 values: several files one after the other, or several series, are in order too. They
     are as well if all lie close to their order, by a rank correlation above 0.9.
-    The column that the rows were `split_by`, if any, is not looked at, but named.
+    Where rows are `grouped`, or were `split_by` a time, only that counts, as series are what groups
+    are, and months come again each year; and what has the order of that time is no matter.
     """
     looked, sorted_by = [], []
+    whole = grouped or split_by is not None
+    known = [] if split_by is None else times_in(columns, split_by, named=True)
     for name in names:
         ways = times_in(columns, name)
+        ways = [times for times in ways if not any(_go_together(times, by) for by in known)]
         if ways:
             looked.append(name)
-        if any(_is_in_order(times) for times in ways):
+        if any(_is_in_order(times, whole) for times in ways):
             sorted_by.append(name)
     if sorted_by:
         return [
@@ -257,8 +261,9 @@ def check_order(
         sentences.append(f"The rows were split by {split_by!r}, and the latest certify.")
     if looked:
         sentences.append(
-            f"The rows are not sorted by {_listed(looked)}, or by a few values only. Where later "
-            "rows are to be predicted, that tells nothing: --time lets the latest certify."
+            f"The rows{' of all groups together' if grouped else ''} are not sorted by "
+            f"{_listed(looked)}, or by a few values only. Where later rows are to be predicted, "
+            "that tells nothing: --time lets the latest certify."
         )
     return [], " ".join(sentences) or "No column was read as dates or times."
 
@@ -294,7 +299,7 @@ def times_in(columns: Columns, name: str, named: bool = False) -> list[NDArray[A
     return [times[~np.isnan(times)] for times in ways]
 
 
-def _is_in_order(times: NDArray[Any]) -> bool:
+def _is_in_order(times: NDArray[Any], whole: bool) -> bool:
     """Tell whether times go up nearly all the way, or down, and are more than a few.
 
     They do where hardly a row goes back, or where all of them lie close to their order.
@@ -305,15 +310,20 @@ def _is_in_order(times: NDArray[Any]) -> bool:
     rises, falls = int(np.count_nonzero(later)), int(np.count_nonzero(earlier))
     if max(rises, falls) < _FEW_TIMES:
         return False
-    return min(rises, falls) <= _JUMPS * max(rises, falls) or _follows_rows(times)
+    one_way = min(rises, falls) <= _JUMPS * max(rises, falls) and not whole
+    return one_way or _go_together(times, np.arange(len(times)))
 
 
-def _follows_rows(times: NDArray[Any]) -> bool:
-    """Tell whether times and the numbers of their rows have a rank correlation near 1, or −1."""
+def _go_together(times: NDArray[Any], others: NDArray[Any]) -> bool:
+    """Tell whether times and others have a rank correlation near 1, or −1; not if some are gaps."""
     from scipy.stats import rankdata  # slow to import, and seldom needed
 
-    ranks = rankdata(times)
-    return abs(float(np.corrcoef(ranks, np.arange(len(ranks)))[0, 1])) > _CLOSE
+    if len(times) != len(others):
+        return False
+    ranks, order = rankdata(times), rankdata(others)
+    if ranks.std() == 0.0 or order.std() == 0.0:
+        return False
+    return abs(float(np.corrcoef(ranks, order)[0, 1])) > _CLOSE
 
 
 def _called(name: str) -> str:

@@ -349,7 +349,7 @@ def examine(table: Table, columns: Columns, names: list[str]) -> None:
     split_by = None if table.time is None else str(table.time.name)
     looked = {
         IDENTIFIERS: check_identifiers(columns, names, table.groups, split_by),
-        ORDER: check_order(columns, names, split_by),
+        ORDER: check_order(columns, names, split_by, table.groups is not None),
     }
     for topic, (found, cleared) in looked.items():
         table.findings += found

@@ -97,7 +97,10 @@ def labels(column: Any, asked: Asked) -> tuple[NDArray[Any], dict[str, int], lis
             f"each label in one way, or name another column with {spelled('target')}."
         )
     codes, kinds = pd.factorize(column)
-    kinds, merged = np.unique(_label_values(kinds, str(target)), return_inverse=True)
+    values = _label_values(kinds, str(target))
+    if values.dtype.kind == "f" and target in asked.categorical:  # half stars are names of classes
+        values = np.array([format(value, ".15g") for value in values.tolist()])
+    kinds, merged = np.unique(values, return_inverse=True)
     codes = merged[codes]
     if kinds.size < 2:
         raise ValueError(
@@ -121,11 +124,11 @@ def labels(column: Any, asked: Asked) -> tuple[NDArray[Any], dict[str, int], lis
 def _refuse_quantity(kinds: NDArray[Any], rows: int, asked: Asked) -> None:
     """Refuse labels that are no classes, but a quantity or an identifier."""
     target, spelled = asked.target, asked.spelled
-    numbers = kinds.dtype.kind in "iuf" and kinds.size > _MOST_NUMBERS
+    fractions = kinds.dtype.kind == "f"
+    numbers = fractions or (kinds.dtype.kind in "iu" and kinds.size > _MOST_NUMBERS)
     named = target in asked.categorical
-    fractions = kinds.dtype.kind == "f" and bool(np.any(kinds != np.round(kinds)))
     most = min(max(50, rows // 2), _MOST_CLASSES)
-    if fractions or kinds.size == rows or kinds.size > most or (numbers and not named):
+    if kinds.size == rows or kinds.size > most or (numbers and not named):
         numbered = f", or say that its numbers are names with {spelled('categorical')} {target!r}"
         raise ValueError(
             f"the target {target!r} has {kinds.size} different values in {rows} rows: that is a "
