@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from ..voters import fit_voters
+from ..voters import TableFeatures, fit_voters
 
 __all__ = ["kin"]
 
@@ -20,6 +20,8 @@ _MISSING = ("None", "nan", "NaN", "NaT", "<NA>")
 _FEW_VALUES, _COLUMNS = 10, 8
 # So many rows are enough, with so many trees; and so many values with several rows are needed.
 _ROWS, _TREES, _FEWEST = 4_000, 10, 20
+# Features are made of what so many rows show.
+_ENOUGH = 20_000
 # Halves are drawn so many times, unless it does not look promising before.
 _TIMES, _PROMISING = 4, 1.5
 # By how many standard errors voters must err more on rows whose kin did not train them.
@@ -44,11 +46,13 @@ def kin(
     numbers = {name: int(codes.max(initial=-1)) + 1 for name, codes in columns.items()}
     asked = [name for name, n in numbers.items() if _may_be_of_kin(n, len(y))]
     asked = sorted(asked, key=lambda name: -numbers[name])[:_COLUMNS]
+    if not asked:
+        return [], None
     errors = _Errors(X, y, groups, seed)
     found = {str(name): errors.more(columns[name]) for name in X.columns if name in asked}
     told = {name: more for name, more in found.items() if more is not None}
     if not told:
-        return [], _cleared(list(found)) if found else None
+        return [], _cleared(list(found))
     names = _joined([repr(name) for name in told], "or")
     new, known = (_joined([f"{more[k]:.1%}" for more in told.values()], "and") for k in (0, 1))
     of = "rows" if groups is None else "groups"
@@ -99,6 +103,9 @@ class _Errors:
 
     def __init__(self, X: Any, y: NDArray[Any], groups: NDArray[np.intp] | None, seed: int) -> None:
         self.X, self.y, self.seed = X, y, seed
+        some = np.random.RandomState(seed).permutation(len(y))[:_ENOUGH]
+        self.features = TableFeatures().fit(_safe_indexing(X, np.sort(some)))
+        self.prepared: dict[bytes, NDArray[np.float64]] = {}
         self.groups = np.arange(len(y)) if groups is None else groups
         # Columns of which the same rows are taken share those left out at random.
         self.at_random: dict[tuple[int, bytes], NDArray[np.float64]] = {}
@@ -138,14 +145,19 @@ class _Errors:
         """Return how many voters err on each row, of those trained on the other half of these."""
         values, number = np.unique(of, return_inverse=True)
         half = rng.permutation(values.size)[number] % 2 == 0
-        X, y = _safe_indexing(self.X, rows), self.y[rows]
+        X, y = self._prepare(rows), self.y[rows]
         losses, classes = np.empty(len(y)), np.unique(y)
         for test, train in ((half, ~half), (~half, half)):
-            X_train, y_train = _safe_indexing(X, np.flatnonzero(train)), y[train]
-            voters = fit_voters("trees", X_train, y_train, _TREES, rng)
-            ballots = voters.votes(_safe_indexing(X, np.flatnonzero(test)), classes)
+            voters = fit_voters("trees", X[train], y[train], _TREES, rng)
+            ballots = voters.votes(X[test], classes)
             losses[test] = np.mean(ballots.codes != ballots.truth(y[test])[:, None], axis=1)
         return losses
+
+    def _prepare(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return rows as numbers, and keep the last of them, which come again."""
+        if (key := rows.tobytes()) not in self.prepared:
+            self.prepared = {key: self.features.transform(_safe_indexing(self.X, rows))}
+        return self.prepared[key]
 
 
 def _standard_errors(more: NDArray[np.float64], rows: NDArray[np.float64]) -> float:
