@@ -109,7 +109,7 @@ def test_measurements_are_no_numbering(numbers, read, plain):
 def test_numbers_of_rows_are_left_out(first, read, plain):
     table = read(plain.assign(row=np.arange(60) + first)[["row", *plain.columns]], "y")
     assert "row" not in table.X
-    assert table.unusual() == ["column 'row': it counts the rows, and is left out"]
+    assert table.unusual() == ["column 'row': it numbers the rows, and is left out"]
     # A model that was trained on it needs it, and whoever calls it a category means it.
     frame = plain.assign(row=np.arange(60) + first)
     assert list(read(frame, "y", features=["row"], names_only=[]).X) == ["row"]
@@ -122,7 +122,16 @@ def test_numbers_of_rows_are_left_out(first, read, plain):
     ids=["from another", "down", "with a gap", "by two"],
 )
 def test_other_numbers_stay(numbers, read, plain):
-    assert "row" in read(plain.assign(row=numbers), "y").X
+    assert "other" in read(plain.assign(other=numbers), "y").X
+
+
+@pytest.mark.parametrize("name", ["Unnamed: 0", "index", "rownames", "Id", "patient_id"])
+def test_numbers_of_a_filtered_or_shuffled_table_are_left_out(name, read, plain):
+    numbers = np.random.default_rng(0).permutation(100)[:60]
+    assert name not in read(plain.assign(**{name: numbers}), "y").X
+    # Numbers that come again are no numbers of rows, and fractions are none.
+    for others in (numbers // 2, numbers + 0.5):
+        assert name in read(plain.assign(**{name: others}), "y").X
 
 
 def test_a_row_number_alone_is_better_than_nothing(read, plain):

@@ -424,11 +424,13 @@ def test_rows_that_lie_close_to_the_order_of_time(read):
 
 def test_dates_without_a_split_by_time_are_remarked(read):
     frame = shuffled(pd.DataFrame({"x": np.random.default_rng(0).random(200), "sent": DAYS}))
-    remark = "'sent' holds dates, and the rows were split at random"
+    remark = "'sent' holds times, and the rows were split at random"
     for form in ("csv", "parquet"):
         assert any(line.startswith(remark) for line in read(frame, form).unusual())
     for settings in ({"time": "sent"}, {"group": ["sent"]}):
         assert not any(remark in line for line in read(frame, **settings).unusual())
+    years = frame.rename(columns={"sent": "sample.yr"}).assign(**{"sample.yr": np.arange(200) % 9})
+    assert any("'sample.yr' holds times" in line for line in read(shuffled(years)).unusual())
     # Where it is a finding already, once is enough.
     assert not any(remark in line for line in read(frame.sort_values("sent")).unusual())
 

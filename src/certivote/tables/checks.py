@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import Columns, rows_per_number
-from .names import names_a_person, names_a_time, names_an_identifier, names_an_occasion
+from .names import (
+    names_a_person,
+    names_a_time,
+    names_a_year,
+    names_an_identifier,
+    names_an_occasion,
+)
 
 __all__ = [
     "IDENTIFIERS",
@@ -269,16 +275,20 @@ def check_order(
 
 
 def remark_on_dates(columns: Columns, names: Sequence[str]) -> list[str]:
-    """Return what to say of columns of dates where the rows were split by nothing."""
-    dated = [name for name in names if not columns.is_of_numbers(name) and times_in(columns, name)]
-    dated = [name for name in names if columns.is_of_dates(name) or name in dated]
+    """Return what to say of columns of dates and years where the rows were split by nothing."""
+    dated = [name for name in names if times_in(columns, name) and _tells_years(columns, name)]
     if not dated:
         return []
     return [
-        f"{_listed(dated)} {'holds' if len(dated) == 1 else 'hold'} dates, and the rows were split "
+        f"{_listed(dated)} {'holds' if len(dated) == 1 else 'hold'} times, and the rows were split "
         "at random: where later rows are to be predicted, name the time with --time, and the "
         "latest certify"
     ]
+
+
+def _tells_years(columns: Columns, name: str) -> bool:
+    """Tell whether times are dates, or called years: months and hours come again."""
+    return columns.is_of_dates(name) or not columns.is_of_numbers(name) or names_a_year(name)
 
 
 def times_in(columns: Columns, name: str, named: bool = False) -> list[NDArray[Any]]:

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 __all__ = [
     "names_a_person",
+    "names_a_row",
     "names_a_time",
+    "names_a_year",
     "names_an_identifier",
     "names_an_occasion",
     "require",
@@ -39,6 +41,8 @@ _NUMBERED = {"code", "hash", "key", "name", "nbr", "no", "num", "number", "ref"}
 _TIMES = {"date", "datetime", "day", "epoch", "month", "period", "quarter", "time", "timestamp"}
 _TIMES |= {"hour", "hr", "minute", "mnth", "mon", "ts", "week", "year", "yr"}
 
+# What the numbers of rows are called, by pandas, R and others.
+_ROWS = {"unnamed", "index", "row", "rowname", "rownames", "rowid", "rownumber", "rownr", "obs"}
 # What may be counted where it is not dated.
 _OCCASIONS = {"occasion", "round", "session", "visit", "wave"}
 
@@ -47,6 +51,12 @@ def _words(name: str) -> list[str]:
     """Return the words of a name in small letters: PatientID, patient_id and "patient id" alike."""
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+", name)
     return [part.lower() for part in parts]
+
+
+def names_a_row(name: str) -> bool:
+    """Tell whether a name is that of the index of a table: Unnamed: 0, rownames, index."""
+    words = [word for word in _words(name) if not word.isdigit()]
+    return "".join(words) in _ROWS
 
 
 def names_an_identifier(name: str) -> bool:
@@ -73,6 +83,12 @@ def names_a_time(name: str) -> bool:
     """Tell whether a name ends in a word such as year, date or timestamp."""
     words = _words(name)
     return bool(words) and words[-1] in _TIMES
+
+
+def names_a_year(name: str) -> bool:
+    """Tell whether a name ends in a word for what does not come again, such as year or date."""
+    words = _words(name)
+    return bool(words) and words[-1] in {"date", "datetime", "epoch", "timestamp", "year", "yr"}
 
 
 def names_an_occasion(name: str) -> bool:

@@ -25,14 +25,14 @@ from .checks import (
 )
 from .columns import Columns
 from .files import open_tables
-from .names import require, require_all
+from .names import names_a_row, names_an_identifier, require, require_all
 from .table import Table
 from .target import find_target, labelled, labels, spelled_alike
 
 __all__ = ["examine", "read_asked", "read_table", "reading_of", "sha256_of"]
 
 _NO_NAME = "the first column has no name, as an index of pandas"
-_ROW_NUMBERS = "it counts the rows, and is left out"
+_ROW_NUMBERS = "it numbers the rows, and is left out"
 # Fewer rows may be counted by chance.
 _FEW_ROWS = 20
 _Path = str | os.PathLike[str]
@@ -243,7 +243,7 @@ def _features(asked: Asked, names: Sequence[str], path: str) -> list[str]:
 def _without_row_numbers(
     features: list[str], frame: Any, asked: Asked
 ) -> tuple[list[str], list[str]]:
-    """Return the features apart from columns that count the rows from 0 or 1, and these columns.
+    """Return the features apart from columns that number the rows, and these columns.
 
     What a model was trained on, and what is called a category, stays.
     """
@@ -251,13 +251,22 @@ def _without_row_numbers(
     if given or not asked.has_target or len(frame) < _FEW_ROWS:
         return features, []
     numbers = [name for name in features if name not in asked.categorical]
-    numbers = [name for name in numbers if _counts_rows(frame[name])]
+    numbers = [name for name in numbers if _counts_rows(name, frame[name])]
     left = [name for name in features if name not in numbers]
     return (left, numbers) if left else (features, [])
 
 
-def _counts_rows(column: Any) -> bool:
-    if column.dtype.kind not in "iuf" or column.hasnans or column.iloc[0] not in (0, 1):
+def _counts_rows(name: str, column: Any) -> bool:
+    """Tell whether whole numbers count the rows, or are called so and all different.
+
+    Of a table that was filtered or shuffled the numbers of the rows have gaps, or are in no order.
+    """
+    if column.dtype.kind not in "iuf" or column.hasnans:
+        return False
+    if names_a_row(name) or names_an_identifier(name):
+        numbers = column.to_numpy()
+        return bool(column.is_unique and np.all(numbers == np.rint(numbers)))
+    if column.iloc[0] not in (0, 1):
         return False
     return bool(np.array_equal(column.to_numpy(), column.iloc[0] + np.arange(len(column))))
 
