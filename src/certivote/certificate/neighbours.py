@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from .._utils.comparing import close
@@ -103,9 +104,7 @@ class Neighbours:
         """Return the neighbours of a vote, by which examples it errs on."""
         y, wrong, known = outcome.y, outcome.wrong, outcome.baseline
         label, origin = (most_frequent(y), SAMPLE) if known is None else known
-        others = np.asarray(y != label)
-        if others.shape != y.shape:  # numpy does not compare these, as they are of two kinds
-            others = np.ones(len(y), dtype=np.bool_)
+        others = _other_than(label, y)
         called = classes_by_name(y)
         return cls(
             errors=int(np.count_nonzero(wrong)),
@@ -210,3 +209,12 @@ class Neighbours:
 
 def _errors(count: int) -> str:
     return f"{count} error" + "s" * (count != 1)
+
+
+def _other_than(label: Any, y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which labels are another one: of objects one by one, as numpy cuts nulls off a text."""
+    if y.dtype.kind == "O":
+        return np.fromiter((bool(own != label) for own in y), dtype=np.bool_, count=len(y))
+    others = np.asarray(y != label)
+    # Numpy does not compare what is of two kinds.
+    return others if others.shape == y.shape else np.ones(len(y), dtype=np.bool_)

@@ -31,6 +31,7 @@ from ..labels import (
     check_comparable,
     check_labels,
     check_targets,
+    numbered,
 )
 from ..voters import fit_voters, inner_estimator, predictions
 from . import _guards
@@ -423,7 +424,8 @@ def _asked_again(
     Where it may abstain, how sure it is must be the same too.
     """
     # Of each answer some: asked one by one, and each kind in a batch of its own.
-    answers = [np.flatnonzero(predicted == label) for label in np.unique(predicted)[:_ANSWERS]]
+    labels, of = numbered(predicted)
+    answers = [np.flatnonzero(of == number) for number in range(min(len(labels), _ANSWERS))]
     few = np.unique([rows[i] for rows in answers for i in (0, rows.size // 2, rows.size - 1)])
     batches = [*few[:, None], *(rows[:_ASKED_AGAIN] for rows in answers)]
     other = set()
