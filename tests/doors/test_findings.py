@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from certivote import (
@@ -471,3 +473,18 @@ def test_rows_most_like_those_beside_them_are_found(rows_each):
     order = np.random.default_rng(0).permutation(len(y))
     vote = MajorityVoteClassifier(random_state=1, n_voters=10).fit(X[order], y[order])
     assert vote.certificate_.findings == ()
+
+
+@pytest.mark.parametrize(
+    "cell", [[1, 2], {"a": 1}, np.inf, 1e300, 1j, b"x", "", None], ids=lambda cell: repr(cell)
+)
+def test_whatever_voters_of_ones_own_take_is_looked_at(cell):
+    """The columns that a pipeline uses are its own matter: the others may hold anything."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=400), "where": rng.integers(60, size=400)})
+    X["odd"] = [cell, *[0.5] * 399] if isinstance(cell, float) else [cell] * 400
+    voters = make_pipeline(
+        ColumnTransformer([("x", "passthrough", ["x"])]), RandomForestClassifier(5, random_state=0)
+    )
+    vote = MajorityVoteClassifier(voters, random_state=0).fit(X, (X["x"] > 0).astype(int))
+    assert "'where'" in vote.certificate_.checks["values"]

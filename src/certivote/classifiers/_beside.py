@@ -143,7 +143,8 @@ def _standardised(columns: list[NDArray[Any]]) -> NDArray[np.float64] | None:
         if not known.any() or _go_one_way(column, np.zeros(len(column), dtype=np.intp)):
             continue
         filled = np.where(known, column, np.median(column[known])).astype(np.float64)
-        spread = float(filled.std())
+        with np.errstate(over="ignore", invalid="ignore"):  # too large to be squared, or summed
+            spread = float(filled.std())
         if 0.0 < spread < np.inf:
             scaled.append((filled - filled.mean()) / spread)
     return np.stack(scaled, axis=1) if scaled else None

@@ -47,6 +47,7 @@ def row_fingerprints(X: Any, only: NDArray[np.intp] | None = None) -> NDArray[np
 
 
 def columns_of(X: Any) -> list[NDArray[Any]]:
+    """Return the columns of a table or an array."""
     if hasattr(X, "columns"):
         return [np.asarray(X[name]) for name in X.columns]
     array = np.asarray(X)
@@ -59,6 +60,7 @@ def _factors(n: int) -> NDArray[np.uint64]:
 
 
 def bits_of(column: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return a number for each value of a column: equal for equal values, in whatever type."""
     if column.dtype.kind == "O":
         with suppress(TypeError, ValueError):
             column = column.astype(np.float64)
@@ -72,7 +74,7 @@ def bits_of(column: NDArray[Any]) -> NDArray[np.uint64]:
         large = np.abs(narrow) >= np.float32(2**24)
         if large.any():
             wide = column[large].astype(np.float64)
-            bits[large] = np.where(wide % 1.0 == 0.0, wide.view(np.uint64), bits[large])
+            bits[large] = np.where(wide == np.rint(wide), wide.view(np.uint64), bits[large])
         return bits
     digests = b"".join(blake2b(str(value).encode(), digest_size=8).digest() for value in column)
     return np.frombuffer(digests, dtype=np.uint64).copy()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from ..voters import TableFeatures, fit_voters
+from ..voters import fit_voters
 
 __all__ = ["kin"]
 
@@ -20,8 +20,8 @@ _MISSING = ("None", "nan", "NaN", "NaT", "<NA>")
 _FEW_VALUES, _COLUMNS = 10, 8
 # So many rows are enough, with so many trees; and so many values with several rows are needed.
 _ROWS, _TREES, _FEWEST = 4_000, 10, 20
-# Features are made of what so many rows show.
-_ENOUGH = 20_000
+# Numbers as large as this are all alike.
+_LARGE = 1e30
 # Halves are drawn so many times, unless it does not look promising before.
 _TIMES, _PROMISING = 4, 1.5
 # By how many standard errors voters must err more on rows whose kin did not train them.
@@ -42,14 +42,14 @@ def kin(
     """
     if not hasattr(X, "columns"):
         return [], None
-    columns = {name: _codes(np.asarray(X[name])) for name in X.columns}
-    numbers = {name: int(codes.max(initial=-1)) + 1 for name, codes in columns.items()}
+    codes = {name: _codes(np.asarray(X[name])) for name in X.columns}
+    numbers = {name: int(own.max(initial=-1)) + 1 for name, own in codes.items()}
     asked = [name for name, n in numbers.items() if _may_be_of_kin(n, len(y))]
     asked = sorted(asked, key=lambda name: -numbers[name])[:_COLUMNS]
     if not asked:
         return [], None
     errors = _Errors(X, y, groups, seed)
-    found = {str(name): errors.more(columns[name]) for name in X.columns if name in asked}
+    found = {str(name): errors.more(codes[name]) for name in X.columns if name in asked}
     told = {name: more for name, more in found.items() if more is not None}
     if not told:
         return [], _cleared(list(found))
@@ -89,7 +89,7 @@ def _codes(column: NDArray[Any]) -> NDArray[np.intp]:
         if np.any(column[known] != np.rint(column[known])):
             return np.zeros(0, dtype=np.intp)
     elif column.dtype.kind in "OUT":
-        column = column.astype(str)
+        column = _texts(column)
         known = ~np.isin(column, _MISSING)
     else:
         return np.zeros(0, dtype=np.intp)
@@ -98,14 +98,29 @@ def _codes(column: NDArray[Any]) -> NDArray[np.intp]:
     return codes
 
 
+def _texts(column: NDArray[Any]) -> NDArray[np.str_]:
+    return np.array([str(value) for value in column.tolist()])
+
+
+def _numbers(X: Any) -> NDArray[np.float32]:
+    """Return rows as numbers, whatever they hold: texts by their order, gaps as one more value."""
+    columns = []
+    for column in (np.asarray(X[name]) for name in X.columns):
+        if column.dtype.kind in "biuf":
+            numbers = np.clip(column.astype(np.float64), -_LARGE, _LARGE)
+        else:
+            numbers = np.unique(_texts(column), return_inverse=True)[1].astype(np.float64)
+        least = np.nanmin(numbers, initial=0.0)
+        columns.append(np.where(np.isnan(numbers), least - 1.0, numbers))
+    return np.stack(columns, axis=1).astype(np.float32)
+
+
 class _Errors:
     """How voters err on rows of a table, and on values, that were left out of their training."""
 
     def __init__(self, X: Any, y: NDArray[Any], groups: NDArray[np.intp] | None, seed: int) -> None:
         self.X, self.y, self.seed = X, y, seed
-        some = np.random.RandomState(seed).permutation(len(y))[:_ENOUGH]
-        self.features = TableFeatures().fit(_safe_indexing(X, np.sort(some)))
-        self.prepared: dict[bytes, NDArray[np.float64]] = {}
+        self.prepared: dict[bytes, NDArray[np.float32]] = {}
         self.groups = np.arange(len(y)) if groups is None else groups
         # Columns of which the same rows are taken share those left out at random.
         self.at_random: dict[tuple[int, bytes], NDArray[np.float64]] = {}
@@ -153,10 +168,10 @@ class _Errors:
             losses[test] = np.mean(ballots.codes != ballots.truth(y[test])[:, None], axis=1)
         return losses
 
-    def _prepare(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+    def _prepare(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return rows as numbers, and keep the last of them, which come again."""
         if (key := rows.tobytes()) not in self.prepared:
-            self.prepared = {key: self.features.transform(_safe_indexing(self.X, rows))}
+            self.prepared = {key: _numbers(_safe_indexing(self.X, rows))}
         return self.prepared[key]
 
 
