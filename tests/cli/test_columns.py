@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from certivote._utils.words import names_a_time, names_an_identifier
 from certivote.cli.data import builtin_table
 from certivote.tables import read_table
 from certivote.tables.asked import Asked
-from certivote.tables.names import names_a_time, names_an_identifier
 from certivote.tables.reading import read_asked
 from certivote.tables.values import Values
 

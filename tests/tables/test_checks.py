@@ -83,6 +83,7 @@ def test_an_index_without_a_name_that_repeats(tmp_path):
     frame.to_csv(tmp_path / "table.csv")
     (line,) = read_table(str(tmp_path / "table.csv"), "y").findings
     assert line.startswith("The first column, which has no name, looks like an identifier")
+    assert "write a name for it into the header" in line
 
 
 def test_uneven_visits_of_patients(read):
@@ -331,6 +332,7 @@ def test_an_index_of_dates_without_a_name(tmp_path):
     frame.to_csv(tmp_path / "table.csv")
     (line,) = read_table(str(tmp_path / "table.csv"), "y").findings
     assert "the order of the column without a name" in line
+    assert "Write a name for the first column into the header of the file. Name" in line
 
 
 @pytest.mark.parametrize(

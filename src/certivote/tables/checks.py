@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Columns, rows_per_number
-from .names import (
+from .._utils.words import (
     names_a_person,
     names_a_time,
     names_a_year,
     names_an_identifier,
     names_an_occasion,
 )
+from .columns import Columns, rows_per_number
 
 __all__ = [
     "IDENTIFIERS",
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _OTHERWISE = "Whether rows belong together otherwise was not looked for."
+_FIRST_A_NAME = "Write a name for the first column into the header of the file. "
 # Topics of a certificate's checks.
 IDENTIFIERS, ORDER = TOPICS = ("identifiers", "order in time")
 # An identifier has more values than a category of a few, and one that is known by its even numbers
@@ -98,11 +99,13 @@ def check_identifiers(
 def _finding(name: str, counts: NDArray[np.intp], what: str, both: str) -> str:
     """Say what a column looks like, how many of its values are a matter, and what to do."""
     called = repr(name) if name else "the first column"
+    as_group = f"name it as the group (--group {name!r})"
+    if not name:
+        as_group = "write a name for it into the header of the file, and name it as the group"
     return (
         f"{_called(name)} {what}: {counts.sum()} rows of {len(counts)} values{both}. If rows of "
         f"one {called} belong together, the examples are not independent and the certificate is "
-        f"not valid: name it as the group (--group {name!r}), and of a model see that it was "
-        "trained on others."
+        f"not valid: {as_group}, and of a model see that it was trained on others."
     )
 
 
@@ -259,8 +262,9 @@ def check_order(
         return [
             f"The rows are in the order of {_listed(sorted_by)}, which looks like time. Examples "
             "that follow one another in time are seldom independent, and later ones may differ: "
-            "the certificate is not valid for the time after them. Name the column as the time "
-            "(--time), and the latest rows certify."
+            "the certificate is not valid for the time after them. "
+            f"{_FIRST_A_NAME * ('' in sorted_by)}Name the column as the time (--time), and the "
+            "latest rows certify."
         ], ""
     sentences = []
     if split_by is not None:

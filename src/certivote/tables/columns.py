@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._utils.words import names_an_identifier
 from .asked import Asked
-from .names import names_an_identifier
 from .values import Values, seconds
 
 __all__ = ["Columns", "rows_per_number"]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._utils.files import file_sha256
+from .._utils.words import names_a_row, names_an_identifier
 from .archives import table_name
 from .asked import Asked
 from .checks import (
@@ -25,7 +26,7 @@ from .checks import (
 )
 from .columns import Columns
 from .files import open_tables
-from .names import names_a_row, names_an_identifier, require, require_all
+from .names import require, require_all
 from .table import Table
 from .target import find_target, labelled, labels, spelled_alike
 
