@@ -488,3 +488,63 @@ def test_whatever_voters_of_ones_own_take_is_looked_at(cell):
     )
     vote = MajorityVoteClassifier(voters, random_state=0).fit(X, (X["x"] > 0).astype(int))
     assert "'where'" in vote.certificate_.checks["values"]
+
+
+def years(seed, drift, n=1500, each=1):
+    """Rows of ten years in any order, of which the last three may have another rule."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 3)), columns=["a", "b", "c"])
+    X["year"] = np.repeat(rng.integers(2010, 2020, size=n // each), each)
+    rule = np.where((X["year"] > 2016) & drift, X["b"], X["a"])
+    return X, (rule > 0).astype(int)
+
+
+@pytest.mark.parametrize("kind", ["year", "date", "counter"])
+def test_times_after_which_rows_are_harder_are_found(kind):
+    X, y = years(0, drift=True)
+    name = {"year": "year", "date": "posted", "counter": "trend"}[kind]
+    if kind == "date":
+        X["posted"] = pd.to_datetime(X.pop("year").astype(str) + "-06-01")
+    if kind == "counter":
+        order = np.argsort(X["year"], kind="stable")
+        X, y = X.iloc[order].reset_index(drop=True), y[order]
+        X["trend"] = X.pop("year") - 2009
+    with pytest.warns(UserWarning, match="Later rows are harder"):
+        vote = MajorityVoteClassifier(random_state=0, n_voters=20).fit(X, y)
+    (finding,) = (text for text in vote.certificate_.findings if "Later" in text)
+    assert f"(--time {name!r})" in finding
+    before, of_any = (float(share) for share in re.findall(r"(\d+\.\d)%", finding))
+    # The rule before is right half of the time; where years are known, trees find the new one.
+    assert 40 < before < 60
+    assert of_any < 30
+    vote.verify(X, y)
+    # Where the latest certify, it is in the number.
+    late = MajorityVoteClassifier(random_state=0, n_voters=20, certify_size=0.25)
+    late.fit(X, y, time=X[name])
+    assert late.certificate_.risk_bound > 0.4
+    assert not any("Later" in text for text in late.certificate_.findings)
+
+
+def test_times_after_which_nothing_changes_are_not_found():
+    for seed in range(6):
+        X, y = years(seed, drift=False)
+        vote = MajorityVoteClassifier(random_state=seed, n_voters=10).fit(X, y)
+        assert vote.certificate_.findings == ()
+        assert "'year'" in vote.certificate_.checks["later rows"]
+
+
+def test_later_rows_are_looked_at_by_groups():
+    X, y = years(1, drift=True, each=3)
+    with pytest.warns(UserWarning, match="Later rows are harder"):
+        vote = MajorityVoteClassifier(random_state=0, n_voters=20).fit(
+            X, y, groups=np.arange(len(y)) // 3
+        )
+    assert any("Later" in text for text in vote.certificate_.findings)
+
+
+@pytest.mark.parametrize(("n", "values"), [(60, 10), (1500, 2), (1500, 0)])
+def test_of_few_rows_or_times_nothing_is_said(n, values):
+    X, y = years(0, drift=False, n=n)
+    X["year"] = np.where(values, X["year"] % max(values, 1), np.nan)
+    vote = MajorityVoteClassifier(random_state=0, n_voters=10).fit(X, y)
+    assert "later rows" not in vote.certificate_.checks

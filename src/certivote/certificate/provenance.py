@@ -285,7 +285,7 @@ _IN_VERSION_1 = {
 
 
 # What the checks of a certificate are about, by the assumption that each is on.
-_ON_DRAWS = ("duplicates", "order in time", "identifiers", "values")
+_ON_DRAWS = ("duplicates", "order in time", "identifiers", "values", "later rows")
 _ON_VOTERS = ("training rows", "model")
 TOPICS = (*_ON_DRAWS, *_ON_VOTERS)
 

@@ -38,6 +38,7 @@ from ._beside import beside
 from ._fingerprints import SeenRows, row_fingerprints
 from ._guards import Examination
 from ._kin import kin
+from ._later import later
 from ._scores import cross_fitted, cross_fitted_shares
 from ._split import Rows, as_table, cut
 
@@ -218,23 +219,25 @@ class FittingVote(AnsweringVote):
             losses = codes[some] != truth[some, None]
             if "split_by_time" in self._provenance:
                 look.findings += _guards.errors_in_time(losses)
-            self._look_for_kin(look, X, y, groups)
+            self._look_at_columns(look, X, y, groups)
             by_rows = groups is None and "split_by_time" not in self._provenance
             if by_rows and _guards.DUPLICATES in look.checks:
                 look.findings += beside(X, y, rows, (part_a, part_b[some]), losses)
         return look
 
-    def _look_for_kin(
+    def _look_at_columns(
         self, look: Examination, X: Any, y: NDArray[Any], groups: NDArray[np.intp] | None
     ) -> None:
-        """Look for values whose rows tell of each other, unless they are copies, which do."""
-        if _guards.DUPLICATES not in look.checks:
-            return
+        """Look for values whose rows tell of each other, and for times after which it is harder.
+
+        Copies tell of each other, and rows that were split by time are tested after the others.
+        """
         seed = self._provenance.get("seed")
-        found, cleared = kin(X, y, groups, seed if isinstance(seed, int) else 0)
-        look.findings += found
-        if cleared is not None:
-            look.checks[_guards.VALUES] = cleared
+        of = (X, y, groups, seed if isinstance(seed, int) else 0)
+        if _guards.DUPLICATES in look.checks:
+            look.look(_guards.VALUES, *kin(*of))
+        if "split_by_time" not in self._provenance:
+            look.look(_guards.LATER, *later(*of))
 
     def _issue(
         self,

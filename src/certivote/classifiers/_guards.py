@@ -18,6 +18,7 @@ from ._fingerprints import is_hardly_chance
 __all__ = [
     "DUPLICATES",
     "ENOUGH",
+    "LATER",
     "MODEL",
     "TOO_MANY_TWINS",
     "TOPICS",
@@ -40,11 +41,12 @@ __all__ = [
 ]
 
 # What a check is about, as a certificate calls it.
-DUPLICATES, TRAINING_ROWS, MODEL, VALUES = TOPICS = (
+DUPLICATES, TRAINING_ROWS, MODEL, VALUES, LATER = TOPICS = (
     "duplicates",
     "training rows",
     "model",
     "values",
+    "later rows",
 )
 
 # Twins of training rows above this share of part B are hardly chance where rows are rich.
@@ -65,10 +67,10 @@ class Examination:
     findings: list[str] = field(default_factory=list)
     checks: dict[str, str] = field(default_factory=dict)
 
-    def look(self, topic: str, found: list[str], cleared: str) -> None:
-        """Note what was found, or else that it was not."""
+    def look(self, topic: str, found: list[str], cleared: str | None) -> None:
+        """Note what was found, or else that it was not; nothing if there was nothing to look at."""
         self.findings += found
-        if not found:
+        if not found and cleared is not None:
             self.checks[topic] = cleared
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from ..voters import fit_voters
+from ._trials import as_numbers, losses, texts_of
 
 __all__ = ["kin"]
 
@@ -18,10 +18,8 @@ __all__ = ["kin"]
 _MISSING = ("None", "nan", "NaN", "NaT", "<NA>")
 # A column is looked at if it has more values than a category of a few; so many are, of most values.
 _FEW_VALUES, _COLUMNS = 10, 8
-# So many rows are enough, with so many trees; and so many values with several rows are needed.
-_ROWS, _TREES, _FEWEST = 4_000, 10, 20
-# Numbers as large as this are all alike.
-_LARGE = 1e30
+# So many rows are enough, and so many values with several rows are needed.
+_ROWS, _FEWEST = 4_000, 20
 # Halves are drawn so many times, unless it does not look promising before.
 _TIMES, _PROMISING = 4, 1.5
 # By how many standard errors voters must err more on rows whose kin did not train them.
@@ -89,30 +87,13 @@ def _codes(column: NDArray[Any]) -> NDArray[np.intp]:
         if np.any(column[known] != np.rint(column[known])):
             return np.zeros(0, dtype=np.intp)
     elif column.dtype.kind in "OUT":
-        column = _texts(column)
+        column = texts_of(column)
         known = ~np.isin(column, _MISSING)
     else:
         return np.zeros(0, dtype=np.intp)
     codes = np.full(len(column), -1, dtype=np.intp)
     codes[known] = np.unique(column[known], return_inverse=True)[1]
     return codes
-
-
-def _texts(column: NDArray[Any]) -> NDArray[np.str_]:
-    return np.array([str(value) for value in column.tolist()])
-
-
-def _numbers(X: Any) -> NDArray[np.float32]:
-    """Return rows as numbers, whatever they hold: texts by their order, gaps as one more value."""
-    columns = []
-    for column in (np.asarray(X[name]) for name in X.columns):
-        if column.dtype.kind in "biuf":
-            numbers = np.clip(column.astype(np.float64), -_LARGE, _LARGE)
-        else:
-            numbers = np.unique(_texts(column), return_inverse=True)[1].astype(np.float64)
-        least = np.nanmin(numbers, initial=0.0)
-        columns.append(np.where(np.isnan(numbers), least - 1.0, numbers))
-    return np.stack(columns, axis=1).astype(np.float32)
 
 
 class _Errors:
@@ -161,17 +142,15 @@ class _Errors:
         values, number = np.unique(of, return_inverse=True)
         half = rng.permutation(values.size)[number] % 2 == 0
         X, y = self._prepare(rows), self.y[rows]
-        losses, classes = np.empty(len(y)), np.unique(y)
+        erring = np.empty(len(y))
         for test, train in ((half, ~half), (~half, half)):
-            voters = fit_voters("trees", X[train], y[train], _TREES, rng)
-            ballots = voters.votes(X[test], classes)
-            losses[test] = np.mean(ballots.codes != ballots.truth(y[test])[:, None], axis=1)
-        return losses
+            erring[test] = losses(X, y, train, test, rng)
+        return erring
 
     def _prepare(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return rows as numbers, and keep the last of them, which come again."""
         if (key := rows.tobytes()) not in self.prepared:
-            self.prepared = {key: _numbers(_safe_indexing(self.X, rows))}
+            self.prepared = {key: as_numbers(_safe_indexing(self.X, rows))}
         return self.prepared[key]
 
 

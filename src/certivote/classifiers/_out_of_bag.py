@@ -172,7 +172,7 @@ class OutOfBagVote(CertifiedVote):
     def _examine_bags(self, X: Any, y: NDArray[Any], rows: NDArray[np.uint64]) -> Examination:
         look = Examination()
         _guards.twins_of_bags(look, X, rows)
-        self._look_for_kin(look, X, y, None)
+        self._look_at_columns(look, X, y, None)
         return look
 
     # --- verifying it --------------------------------------------------------------------------
