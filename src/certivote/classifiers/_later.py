@@ -33,10 +33,11 @@ def later(
     """Say by which columns the latest rows are harder for voters that were trained before them.
 
     Columns are looked at that hold dates, or are called a date or a year, or count up from the
-    first row to the last. About three tenths of the rows are the latest. Ten trees are trained on
-    rows before these, and on as many of any time, and tested on the same ones of the latest, up to
-    eight times; rows of groups that are tested train none. The second part of what is returned is a
-    sentence for where nothing was found; None if there is no such column.
+    first row to the last, with more rows of each value than there are values. About three tenths of
+    the rows are the latest. Ten trees are trained on rows before these, and on as many of any time,
+    and tested on the same ones of the latest, up to eight times; rows of groups that are tested
+    train none. The second part of what is returned is a sentence for where nothing was found; None
+    if there is no such column.
     """
     if not hasattr(X, "columns"):
         return [], None
@@ -84,9 +85,13 @@ def _times(name: str, column: NDArray[Any]) -> NDArray[np.float64] | None:
 
 
 def _counts_up(times: NDArray[np.float64]) -> bool:
-    """Tell whether numbers go up by one from row to row, or stay, from the first to the last."""
+    """Tell whether numbers go up by one from row to row, or stay, from the first to the last.
+
+    Of groups that are counted there are more than rows of each.
+    """
     steps = np.diff(times)
-    return bool(np.all((steps == 0.0) | (steps == 1.0)))
+    several = (1.0 + np.count_nonzero(steps)) ** 2 <= len(times)
+    return bool(several and np.all((steps == 0.0) | (steps == 1.0)))
 
 
 def _split(
