@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 
 from .._utils.words import names_a_year
 from ._trials import as_numbers, losses
@@ -18,8 +19,9 @@ __all__ = ["later"]
 _COLUMNS, _FEW_VALUES = 4, 3
 # The latest are about such a share of the rows, and at least and at most such ones.
 _LATEST, _LEAST, _MOST = 0.3, 0.1, 0.5
-# So many rows are enough; fewer, or fewer groups of them, before or after are not.
-_ROWS, _FEW_ROWS = 4_000, 50
+# So many rows are taken, of which so many at a time are enough. Fewer before or after are too few,
+# and so are fewer groups of them.
+_ENOUGH, _ROWS, _FEW_ROWS = 20_000, 4_000, 50
 # Rows are drawn so many times, unless it does not look promising after a few.
 _TIMES, _FIRST, _PROMISING = 8, 3, 1.5
 # By so many standard errors voters must err more that were trained before: a little they always do,
@@ -46,10 +48,11 @@ def later(
     asked = {name: rows for name, rows in split.items() if rows is not None}
     if not asked:
         return [], None
-    numbers = as_numbers(X)
+    some = np.sort(np.random.RandomState(seed).permutation(len(y))[:_ENOUGH])
+    numbers = as_numbers(_safe_indexing(X, some))
     found, cleared = [], []
-    for name, rows in list(asked.items())[:_COLUMNS]:
-        more = _more(numbers, y, groups, rows, seed)
+    for name, (late, early) in list(asked.items())[:_COLUMNS]:
+        more = _more(numbers, y[some], groups[some], (late[some], early[some]), seed)
         if more is None:
             cleared.append(repr(name))
         else:
