@@ -40,7 +40,7 @@ def test_that_of_later_rows_is_the_first_where_the_split_was_by_time():
 def test_no_check_is_on_two_of_them_and_none_on_the_last():
     topics = [topics for _, topics in main_assumptions({})]
     flat = sum(topics, ())
-    assert len(flat) == len(set(flat)) == 6
+    assert len(flat) == len(set(flat)) == 7
     assert topics[-1] == ()
 
 

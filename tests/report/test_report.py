@@ -330,6 +330,7 @@ def test_what_was_looked_for_stands_below_the_assumption_it_is_about(certificate
         "Order in time": "Not checked.",
         "Identifiers": "Not checked.",
         "Values": "Not checked.",
+        "Later rows": "Not checked.",
         "Training rows": "Not checked.",
         "Model": checks["model"],
         "Check": none,
