@@ -170,7 +170,15 @@ def kl_inverse_lower(a: float, psi: float) -> float:
 
 
 class Inverse(NamedTuple):
-    """An inverse of kl, rounded outwards, and its derivatives in the frequency and in psi."""
+    """An inverse of kl, rounded outwards, and its derivatives in the frequency and in psi.
+
+    Examples
+    --------
+    >>> from certivote.divergences import kl_inverse_upper_with_derivatives
+    >>> inverse = kl_inverse_upper_with_derivatives(0.0, 0.5)  # 1 − exp(−ψ), and its derivative
+    >>> round(inverse.value, 6), round(inverse.psi, 6)
+    (0.393469, 0.606531)
+    """
 
     value: float
     frequency: float
@@ -238,7 +246,15 @@ def kl_divergence(posterior: ArrayLike, prior: ArrayLike) -> float:
 
 
 def weights_kl(q: NDArray[np.float64], p: NDArray[np.float64]) -> float:
-    """Return `kl_divergence` of distributions that have been checked."""
+    """Return `kl_divergence` of distributions that have been checked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from certivote.divergences import weights_kl
+    >>> round(weights_kl(np.array([1.0, 0.0]), np.array([0.5, 0.5])), 6)  # ln 2
+    0.693147
+    """
     support = q > 0.0
     if np.any(p[support] == 0.0):
         return math.inf

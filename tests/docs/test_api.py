@@ -1,5 +1,6 @@
 """The API reference has every public name, and none that does not exist."""
 
+import inspect
 import re
 from importlib import import_module
 from pathlib import Path
@@ -37,3 +38,15 @@ def test_every_public_name_is_on_the_page():
 @pytest.mark.parametrize(("module", "names"), listed().items())
 def test_every_name_on_the_page_exists(module, names):
     assert names - set(import_module(module).__all__) == set()
+
+
+@pytest.mark.parametrize(("module", "names"), listed().items())
+def test_every_name_has_an_example(module, names):
+    """They are run with the tests; what is no class or function has no docstring of its own."""
+    offered = {name: getattr(import_module(module), name) for name in names}
+    without = {
+        name
+        for name, what in offered.items()
+        if callable(what) and ">>> " not in (inspect.getdoc(what) or "")
+    }
+    assert without == set()

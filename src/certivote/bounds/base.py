@@ -41,6 +41,13 @@ class Bound(Parametrised, ABC):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
+
+    Examples
+    --------
+    >>> from certivote.bounds import Bound, get_bound
+    >>> bound = get_bound("heldout", delta=0.01)
+    >>> isinstance(bound, Bound), bound.name, bound.delta
+    (True, 'heldout', 0.01)
     """
 
     name: ClassVar[str]
@@ -325,6 +332,16 @@ class ConstantBound(Bound):
         limits of bounds that have such, c₊(m, ·) ("one-sided"), which pays for deviations in one
         direction only. If None, the smallest of these that the bound has. With "anytime" it is
         `anytime_constant`, and the values at all sizes of a growing sample hold at once.
+
+    Examples
+    --------
+    >>> from certivote.bounds import ConstantBound, get_bound
+    >>> published = get_bound("gibbs", constant="maurer")
+    >>> isinstance(published, ConstantBound), published.constants
+    (True, ('anytime', 'maurer', 'exact', 'one-sided'))
+    >>> figures = {"gibbs_risk": 0.1, "joint_error": 0.04, "kl": 0.0, "n_samples": 1000}
+    >>> get_bound("gibbs").from_moments(**figures) < published.from_moments(**figures)
+    True
     """
 
     # The constants that it has, the smallest last. Those with an upper limit that is used by itself

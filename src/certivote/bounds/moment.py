@@ -34,6 +34,13 @@ class MomentBound(ConstantBound):
         The probability that the certificate may fail, in (0, 1).
     constant : {"exact", "maurer"}, default=None
         The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
+
+    Examples
+    --------
+    >>> from certivote.bounds import MomentBound, get_bound
+    >>> bound = get_bound("tandem")
+    >>> isinstance(bound, MomentBound), bound.oracle(gibbs_risk=0.1, joint_error=0.04)
+    (True, 0.16)
     """
 
     oracle_name: ClassVar[str] = "bound at known moments"

@@ -93,6 +93,19 @@ class Certificate:
     total_delta : float or None
         The δ of all claims together, where they share it; the overall error has that of
         `bound_parameters` then.
+
+    Examples
+    --------
+    >>> from certivote import Certificate, certify
+    >>> certificate = certify(["yes", "no"] * 50, ["yes", "no"] * 50, bound="heldout")
+    >>> certificate
+    Certificate(risk_bound≤0.0296, confidence=95%, bound='heldout', n_samples=100, n_voters=1)
+    >>> round(1 - 0.05 ** (1 / 100), 6) <= certificate.risk_bound  # no error in 100
+    True
+    >>> text = certificate.to_json("certificate.json")
+    >>> Certificate.from_json("certificate.json") == certificate
+    True
+    >>> certificate.verify(["yes", "no"] * 50, ["yes", "no"] * 50)
     """
 
     risk_bound: float

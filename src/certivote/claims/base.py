@@ -207,6 +207,13 @@ class Family(ABC):
     A subclass is a frozen dataclass. It says in class attributes what kind it is and whether it
     needs a vote fixed before the sample, counts its evidence (`count`) and makes claims of it
     (`claims`). Until it is counted it is a request, without evidence.
+
+    Examples
+    --------
+    >>> from certivote.claims import ClassFamily, Family
+    >>> request = ClassFamily()  # nothing is counted yet
+    >>> isinstance(request, Family), request.kind, request.evidence
+    (True, 'recall', {})
     """
 
     kind: ClassVar[str]

@@ -50,6 +50,12 @@ class Sizes(NamedTuple):
         The number of examples to train on, and to test on.
     features, classes : int
         The number of inputs, and of labels.
+
+    Examples
+    --------
+    >>> from certivote.datasets import Sizes
+    >>> Sizes(rows=107, test_rows=107, features=9)
+    Sizes(rows=107, test_rows=107, features=9, classes=2)
     """
 
     rows: int
@@ -93,6 +99,14 @@ class Dataset:
         The labels, −1 or +1.
     reference : str
         The source of the data and its licence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from certivote.datasets import Dataset
+    >>> X, y = np.zeros((4, 2), dtype=np.float32), np.array([-1, 1, -1, 1])
+    >>> Dataset("own", X, y, X, y, reference="made up")
+    Dataset(name='own', n_train=4, n_test=4, dimension=2)
     """
 
     name: str

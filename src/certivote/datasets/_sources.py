@@ -23,7 +23,14 @@ DEBIAN = Path("/usr/share/datasets")
 
 
 class CorruptFileError(ValueError):
-    """A raw file whose content is not what was published."""
+    """A raw file whose content is not what was published.
+
+    Examples
+    --------
+    >>> from certivote.datasets import CorruptFileError
+    >>> issubclass(CorruptFileError, ValueError)
+    True
+    """
 
 
 class Source(NamedTuple):

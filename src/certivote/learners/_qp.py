@@ -10,7 +10,14 @@ __all__ = ["InfeasibleError", "solve_qp"]
 
 
 class InfeasibleError(ValueError):
-    """The constraints of a program contradict each other."""
+    """The constraints of a program contradict each other.
+
+    Examples
+    --------
+    >>> from certivote.learners import InfeasibleError
+    >>> issubclass(InfeasibleError, ValueError)
+    True
+    """
 
 
 def solve_qp(

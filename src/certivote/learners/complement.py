@@ -48,6 +48,15 @@ class Gram(NamedTuple):
         ``E[h_j h_k]``.
     margins : ndarray of shape (n,)
         ``E[y h_j]``.
+
+    Examples
+    --------
+    >>> from certivote import VoteStatistics
+    >>> from certivote.learners import gram
+    >>> never_together = VoteStatistics.from_losses([[0, 1], [1, 0], [0, 0], [0, 0]])
+    >>> products, margins = gram(never_together)
+    >>> products.tolist(), margins.tolist()
+    ([[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5])
     """
 
     products: NDArray[np.float64]
@@ -61,6 +70,13 @@ def gram(statistics: VoteStatistics) -> Gram:
     ----------
     statistics : VoteStatistics
         The counts of the voters.
+
+    Examples
+    --------
+    >>> from certivote import VoteStatistics
+    >>> from certivote.learners import gram
+    >>> gram(VoteStatistics.from_losses([[0, 1], [0, 1]])).margins.tolist()  # right, and wrong
+    [1.0, -1.0]
     """
     m, errors = statistics.n_samples, statistics.errors
     differ = errors[:, None] + errors - 2 * statistics.tandem

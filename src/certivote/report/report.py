@@ -124,6 +124,12 @@ def write_report(
         As in `report`.
     path : path-like
         Where to write it.
+
+    Examples
+    --------
+    >>> from certivote import certify
+    >>> from certivote.report import write_report
+    >>> write_report(certify([1, 0] * 50, [1, 0] * 50), "certificate.html")
     """
     page = report(certificate, optimisation=optimisation, details=details, table=table)
     write_whole(path, page)

@@ -66,6 +66,13 @@ class Record:
     that learned the weights. ``seconds`` is how long the weights took, ``voter_seconds`` how long
     the trees took to train and to vote, for the whole task. ``published_bound`` is MinCq's bound
     with KL = 0 and δ/20, as the authors compute it.
+
+    Examples
+    --------
+    >>> from certivote.reproduce import Record
+    >>> record = Record("glass", "lacasse", "lbfgs", 0.25, 0.75, 0.2, 0.1, 0.2, 0.1, 0.5, 0.5)
+    >>> record.dataset, record.bound
+    ('glass', 0.75)
     """
 
     dataset: str

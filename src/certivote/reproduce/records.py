@@ -13,7 +13,14 @@ __all__ = ["RecordStore"]
 
 
 class RecordStore:
-    """A folder of records. A run that is killed loses at most the cell it was at."""
+    """A folder of records. A run that is killed loses at most the cell it was at.
+
+    Examples
+    --------
+    >>> from certivote.reproduce import RecordStore
+    >>> RecordStore("records").read("glass", "lacasse", "lbfgs") is None  # it was not run yet
+    True
+    """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)

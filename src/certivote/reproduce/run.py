@@ -29,6 +29,13 @@ def run(
 
     No datasets or learners are all of them. ``progress(dataset, learner, record)`` is called before
     a cell with None, and after it with its record.
+
+    Examples
+    --------
+    >>> from certivote.reproduce import RecordStore, run
+    >>> run(RecordStore("records"), ["iris"])
+    Traceback (most recent call last):
+    ValueError: ...
     """
     datasets = check_names("task", datasets, list_datasets())
     learners = check_names("learner", learners, LEARNERS)

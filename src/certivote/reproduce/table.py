@@ -36,7 +36,17 @@ class Cell:
 
 
 def read_reference(path: Path) -> dict[tuple[str, str], Cell]:
-    """Return the authors' cells: columns dataset, algorithm, test_risk and bound of a CSV file."""
+    r"""Return the authors' cells: columns dataset, algorithm, test_risk and bound of a CSV file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from certivote.reproduce import read_reference
+    >>> text = "dataset,algorithm,test_risk,bound\nglass,lacasse,0.25,0.75\n"
+    >>> _ = Path("table1.csv").write_text(text)
+    >>> read_reference(Path("table1.csv"))[("glass", "lacasse")].bound
+    0.75
+    """
     with path.open(encoding="utf-8", newline="") as file:
         return {
             (row["dataset"], row["algorithm"]): Cell(float(row["test_risk"]), float(row["bound"]))
@@ -45,7 +55,15 @@ def read_reference(path: Path) -> dict[tuple[str, str], Cell]:
 
 
 class Table1:
-    """The cells of a run, beside the authors', which are known by dataset and learner."""
+    """The cells of a run, beside the authors', which are known by dataset and learner.
+
+    Examples
+    --------
+    >>> from certivote.reproduce import Record, Table1
+    >>> record = Record("glass", "lacasse", "lbfgs", 0.25, 0.75, 0.2, 0.1, 0.2, 0.1, 0.5, 0.5)
+    >>> Table1([record]).mean("lacasse")
+    Cell(test_risk=0.25, bound=0.75)
+    """
 
     def __init__(
         self,

@@ -43,6 +43,14 @@ class MinimizeResult:
         Why it stopped.
     history : list of float
         The objective at each iteration: the certificate, or more than 1 where that is flat at 1.
+
+    Examples
+    --------
+    >>> from certivote import VoteStatistics, minimize
+    >>> s = VoteStatistics.from_losses([[0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0, 0]] * 100)
+    >>> result = minimize("gibbs", s)  # the voters err alike, and share the weight
+    >>> result.weights.round(4).tolist(), result.converged
+    ([0.3333, 0.3333, 0.3333], True)
     """
 
     weights: NDArray[np.float64] = field(repr=False)
@@ -103,6 +111,13 @@ class Solver(Parametrised, ABC):
     """An algorithm that minimises a bound over the simplex.
 
     A subclass stores its settings, and writes `_solve`. It knows no bound by name.
+
+    Examples
+    --------
+    >>> from certivote.solvers import Solver, get_solver
+    >>> solver = get_solver("lbfgs")
+    >>> isinstance(solver, Solver), solver.name
+    (True, 'lbfgs')
     """
 
     name: ClassVar[str]

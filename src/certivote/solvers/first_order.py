@@ -17,6 +17,16 @@ class Update(Parametrised, ABC):
     """A rule that turns gradients into steps: UPDATE-Q in the paper.
 
     A subclass stores its settings, and writes `start` and `step`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from certivote.solvers import GradientDescent, Update
+    >>> rule, point = GradientDescent(learning_rate=0.5), np.zeros(2)
+    >>> isinstance(rule, Update)
+    True
+    >>> rule.step(point, np.array([1.0, -1.0]), rule.start(point)).tolist()
+    [-0.5, 0.5]
     """
 
     @abstractmethod

@@ -33,6 +33,16 @@ class Statistics(ABC):
         What throws doubt on a certificate from them, such as a sample that was merged with itself.
     subject : tuple of (str, str) or None
         The class or the group that all the examples are of: see `restricted_to`.
+
+    Examples
+    --------
+    >>> from certivote import VoteStatistics
+    >>> from certivote.statistics import Statistics
+    >>> s = VoteStatistics.from_losses([[0, 1], [1, 1], [0, 0], [0, 1]])
+    >>> isinstance(s, Statistics), s.n_samples, s.n_voters, s.error_rates.tolist()
+    (True, 4, 2, [0.25, 0.75])
+    >>> s.moments([0.5, 0.5]).gibbs_risk
+    0.5
     """
 
     kind: ClassVar[str]
@@ -199,6 +209,15 @@ class IncompleteStatisticsError(ValueError):
         The counts of the chunks before it (of all other partitions); None if there are none.
     chunks : sequence of int, default=()
         The numbers of all partitions that could not be counted; `chunk` alone if empty.
+
+    Examples
+    --------
+    >>> from certivote import IncompleteStatisticsError, VoteStatistics
+    >>> try:
+    ...     VoteStatistics.from_chunks([[[0, 1], [1, 1]], [[0, 7]]])
+    ... except IncompleteStatisticsError as error:
+    ...     print(f"Chunk {error.chunk}; before it {error.statistics.n_samples} rows were counted.")
+    Chunk 1; before it 2 rows were counted.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ _ALIKE = 3
 
 @dataclass
 class Table:
-    """Examples and their labels, as `read_table` returns them.
+    r"""Examples and their labels, as `read_table` returns them.
 
     Attributes
     ----------
@@ -45,6 +45,16 @@ class Table:
         What was found, and throws doubt on a certificate.
     remarks : list of str
         What is worth a word about the file as a whole.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> from certivote.tables import read_table
+    >>> rows = "\n".join(f"{i % 7},{i % 3 > 0}" for i in range(60))
+    >>> _ = pathlib.Path("visits.csv").write_text("length,bought\n" + rows)
+    >>> table = read_table("visits.csv", target="bought")
+    >>> table.name, table.X.columns.tolist(), table.y.shape
+    ('visits', ['length'], (60,))
     """
 
     name: str

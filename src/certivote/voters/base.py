@@ -125,6 +125,18 @@ class Voters(Sequence[Any]):
     ----------
     groups : sequence of Group
         The voters.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from certivote import MajorityVoteClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> vote = MajorityVoteClassifier(n_voters=5, random_state=0).fit(X, y)
+    >>> voters = vote.voters_
+    >>> len(voters), type(voters[0]).__name__
+    (5, 'DecisionTreeClassifier')
+    >>> voters.votes(X, vote.classes_).codes.shape
+    (150, 5)
     """
 
     def __init__(self, groups: Sequence[Group]) -> None:
