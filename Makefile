@@ -56,10 +56,13 @@ docs: $(VENV)/.docs  ## build the site into build/html, examples included, and f
 bench: $(VENV)/.test  ## time the library
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
-tables: $(VENV)/.test  ## certify the paper's tasks. Writes docs/reproduction.md and choosing.md (long)
+tables: $(VENV)/.test  ## write every number of the documentation anew (hours)
 	rm -rf $(REPRODUCTION)
 	$(ONE_THREAD) $(BIN)/python docs/build/reproduction.py --out $(REPRODUCTION) $(ARGS)
 	$(ONE_THREAD) $(BIN)/python docs/build/choosing.py $(ARGS)
+	$(ONE_THREAD) $(BIN)/python docs/build/measured.py
+	$(MAKE) validity ARGS=
+	$(MAKE) bench ARGS=
 
 validity: $(VENV)/.test  ## simulate: do the certificates hold? Writes docs/validity.md (long)
 	mkdir -p build

@@ -72,7 +72,9 @@ def letters() -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def main() -> None:
-    """Print a line for each data set."""
+    """Print a row for each data set."""
+    print("| data | classes | examples | errors | `dirichlet` | by the plurality | binomial test |")
+    print("|:--|:-:|:-:|:-:|:-:|:-:|:-:|")
     for name, (X, y) in {"digits": load_digits(return_X_y=True), "letters": letters()}.items():
         y = np.unique(y, return_inverse=True)[1]
         order = np.random.default_rng(0).permutation(len(y))
@@ -83,11 +85,11 @@ def main() -> None:
         statistics = VoteStatistics.from_votes(votes, y, keep_rows=True)
         half = get_bound("dirichlet").value(statistics, np.full(100, 0.01))
         errors = int(np.sum(np.argmax(shares_of(votes, n_classes), axis=1) != y))
+        limits = half, certificate(votes, y, n_classes), clopper_pearson(errors, len(y))
         print(
-            f"{name:8} {n_classes} classes, {len(y)} examples: errors {errors / len(y):.4f}, "
-            f"dirichlet {format_up(half)}, by the plurality "
-            f"{format_up(certificate(votes, y, n_classes))}, binomial "
-            f"{format_up(clopper_pearson(errors, len(y)))}"
+            f"| {name} | {n_classes} | {len(y):,} | {errors / len(y):.4f} |",
+            " | ".join(map(format_up, limits)),
+            "|",
         )
 
 

@@ -11,6 +11,8 @@ import scipy
 import sklearn
 from threadpoolctl import threadpool_limits
 
+import certivote
+
 HERE = Path(__file__).parent
 # What tests know about bounds, benchmarks read too.
 sys.path.append(str(HERE.parent / "tests"))
@@ -54,8 +56,9 @@ def main() -> int:
     with threadpool_limits(1, user_api="blas"):
         sections = [section(name) for name in names or every]
     versions = (
-        f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}, "
-        f"scikit-learn {sklearn.__version__}, {platform.machine()}.\n"
+        f"certivote {certivote.__version__}, Python {platform.python_version()}, "
+        f"numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}, "
+        f"{platform.machine()}.\n"
     )
     if not names:
         text = HEADER + "\n".join(text for text, _ in sections) + "\n" + versions

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from marks import made_by, mark_of, replaced
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
@@ -114,7 +115,8 @@ def tabulate(rows: Sequence[Row], what: str) -> str:
         return f"**{format_up(value)}**" if value == smallest else format_up(value)
 
     lines = [[str(task), *(show(x, row.min()) for x in row)] for task, row in frame.iterrows()]
-    return markdown(["task", *frame], [*lines, ["mean", *map(show, frame.mean())]])
+    table = markdown(["task", *frame], [*lines, ["mean", *map(show, frame.mean())]])
+    return f"{table}\n{made_by()}\n"
 
 
 def told(row: Row, quiet: bool) -> Row:
@@ -180,21 +182,6 @@ def rows_of_stumps(
         told(votes[learned].row(bound, bound + (", learned prior" if learned else "")), quiet)
         for bound, learned in columns
     ]
-
-
-def mark_of(name: str) -> str:
-    """Return the line before a table."""
-    return f"<!-- table {name} -->\n"
-
-
-def replaced(page: str, mark: str, table: str) -> str:
-    """Return the page with a new table between its marks."""
-    begin = mark_of(mark)
-    if begin not in page:
-        raise ValueError(f"the page must have the line {begin.strip()!r}, and end it with a mark.")
-    before, _, rest = page.partition(begin)
-    _, end, after = rest.partition("<!-- end -->")
-    return before + begin + "\n" + table + "\n" + end + after
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from marks import made_by
 from scipy.stats import binomtest
 
 from certivote.bounds import list_bounds
@@ -32,7 +33,7 @@ PAGE = """# Do the certificates hold?
 A certificate at δ may be false on a fraction δ of all samples, not more. `make validity` draws
 samples from worlds in which every risk is known, has the program certify votes on them, and counts
 the samples on which a certificate was false. It writes this page: {total} samples in all, each one
-drawn example by example and certified.
+drawn example by example and certified. {made_by}
 
 Each cell is the share of samples with a false certificate, and the 99% interval of its probability
 (Clopper and Pearson, two-sided). 5% is the default δ, and `best` the default bound.
@@ -145,6 +146,7 @@ def page_of(rows: list[dict[str, Any]]) -> str:
     ]
     worst = max(rows, key=lambda row: row["failures"] / row["samples"] / row["delta"])
     return PAGE.format(
+        made_by=made_by(),
         total=f"{sum(row['samples'] for row in rows):,}",
         pipeline="\n".join(pipeline),
         table="\n".join(table),

@@ -21,7 +21,8 @@ def rows_of(page, mark):
     body = re.search(f"<!-- table {mark} -->\n(.*?)<!-- end -->", page, re.DOTALL)[1]
     rows = [
         [cell.strip(" *") for cell in line.strip("|").split("|")]
-        for line in body.strip().splitlines()
+        for line in body.splitlines()
+        if line.startswith("|")
     ]
     return {row[0]: dict(zip(rows[0][1:], row[1:], strict=True)) for row in rows[2:]}
 
