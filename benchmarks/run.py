@@ -19,6 +19,9 @@ sys.path.append(str(HERE.parent / "tests"))
 
 HEADER = """# Benchmarks
 
+How fast the program is, beside something that everybody knows, and how much memory it takes. Each
+figure is compared with a limit that was set before it was measured; what is not met is in bold.
+
 Written by `make bench`. Times are ratios of medians of five, the two sides called in turn in one
 run, with BLAS on one thread; certificates are rounded up.
 

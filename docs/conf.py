@@ -32,7 +32,8 @@ autodoc_inherit_docstrings = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_show_inherited_class_members = False
-default_role = "code"
+# What stands between single backticks is a link where it is a public name, and code elsewhere.
+default_role = "py:obj"
 add_module_names = False
 
 sphinx_gallery_conf = {

@@ -1,4 +1,6 @@
-"""Write the tables of docs/choosing.md, every certificate on every task of the paper.
+"""Write the tables of docs/certificates.md, every certificate on every task of the paper.
+
+Their means are written into docs/choosing.md.
 
 python docs/build/choosing.py; `make tables` does it.
 """
@@ -29,7 +31,8 @@ from certivote.reproduce.table import markdown
 from certivote.voters import fit_voters
 from certivote.voting import count_vote_errors
 
-PAGE = Path(__file__).resolve().parents[1] / "choosing.md"
+DOCS = Path(__file__).resolve().parents[1]
+PAGE, SUMMARY = DOCS / "certificates.md", DOCS / "choosing.md"
 # The task on which stumps are many and weak.
 STUMPS_TASK = "mnist:4vs9"
 CLASSES = np.array([-1, 1])
@@ -119,6 +122,17 @@ def tabulate(rows: Sequence[Row], what: str) -> str:
     return f"{table}\n{made_by()}\n"
 
 
+def summarise(rows: Sequence[Row]) -> str:
+    """Return a table of bounds by their means over the tasks, the smallest certificate first."""
+    means = pd.DataFrame(rows).groupby("column")[["risk_bound", "test_risk", "seconds"]].mean()
+    lines = [
+        [f"`{name}`", format_up(row.risk_bound), f"{row.test_risk:.4f}", f"{row.seconds:.3f}"]
+        for name, row in means.sort_values("risk_bound").iterrows()
+    ]
+    head = ["bound", "mean certificate", "mean error on test rows", "seconds to learn"]
+    return f"{markdown(head, lines)}\n{made_by()}\n"
+
+
 def told(row: Row, quiet: bool) -> Row:
     """Return a row, after telling of it."""
     if not quiet:
@@ -129,13 +143,14 @@ def told(row: Row, quiet: bool) -> Row:
 
 def certificates(
     page: Path,
+    summary: Path,
     tasks: Sequence[str] = (),
     jobs: int | None = None,
     quiet: bool = False,
 ) -> None:
-    """Certify votes of trees and of stumps by every bound, and write the tables into a page.
+    """Certify votes of trees and of stumps by every bound, and write the tables into two pages.
 
-    The page has the marks ``<!-- table NAME -->`` and ``<!-- end -->`` around each table. The one
+    The pages have the marks ``<!-- table NAME -->`` and ``<!-- end -->`` around each table. The one
     of "many stumps", which takes many minutes, is made only if its mark is there.
     """
     text = page.read_text(encoding="utf-8")
@@ -151,12 +166,15 @@ def certificates(
     rows: list[Row] = []
     for name in names:
         votes = votes_of_trees(load(name), jobs)
-        rows += [told(votes.row(bound), quiet) for bound in list_bounds()]
+        # The default first, and what is near it.
+        rows += [told(votes.row(bound), quiet) for bound in reversed(list_bounds())]
     write(
         certificates=tabulate(rows, "risk_bound"),
         test_risks=tabulate(rows, "test_risk"),
         seconds=tabulate(rows, "seconds"),
     )
+    short = summary.read_text(encoding="utf-8")
+    write_whole(summary, replaced(short, "means", summarise(rows)))
     rows = []
     for name in names:
         if not name.startswith(LARGE):
@@ -185,14 +203,15 @@ def rows_of_stumps(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the tables into the page."""
+    """Write the tables into the pages."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tasks", nargs="*", help="the tasks; all 16 if none is named")
     parser.add_argument("--jobs", type=int, help="how many voters are trained at the same time")
     parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--summary", type=Path, default=SUMMARY, help="the page of the means")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     options = parser.parse_args(arguments)
-    certificates(options.page, options.tasks, options.jobs, options.quiet)
+    certificates(options.page, options.summary, options.tasks, options.jobs, options.quiet)
 
 
 if __name__ == "__main__":

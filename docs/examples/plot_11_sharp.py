@@ -12,7 +12,12 @@ and r + d, where d is the disagreement.
 # ---------
 # Let W be the weight of the voters that err on an example. The vote errs only where W is at least a
 # half. The parabola 3w − 2w² is at least 1 there and at least 0 elsewhere, so its mean, 3r − 2e =
-# r + d, is at least the error. The simpler bounds are such curves too: 2w, and 4w².
+# r + d, is at least the error. The simpler bounds are such curves too: 2w, and 4w². They are on the
+# left.
+#
+# On the right is where it helps. At a mean error of r = 0.1 the disagreement may be anything
+# between 0 and 2r(1 − r). Where voters hardly disagree, r + d is far below the C-bound; where they
+# disagree much, the C-bound is smaller.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,12 +33,6 @@ left.plot(w, 4 * w**2, "C1", label="4w²: 4e")
 left.plot(w, 3 * w - 2 * w**2, "C2", label="3w − 2w²: r + d")
 left.set(xlabel="weight w of the voters that err", ylim=(0, 2), title="curves above a step")
 left.legend()
-
-# %%
-# Where it helps
-# --------------
-# At a mean error of r = 0.1 the disagreement may be anything between 0 and 2r(1 − r). Where voters
-# hardly disagree, r + d is far below the C-bound; where they disagree much, the C-bound is smaller.
 
 r = 0.1
 d = np.linspace(0, 2 * r * (1 - r), 200)

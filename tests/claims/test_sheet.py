@@ -1,6 +1,7 @@
 """From words to families, and how these share δ."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -10,12 +11,15 @@ from certivote.claims import (
     ClassFamily,
     CostFamily,
     F1Family,
+    Family,
     GroupFamily,
     PrecisionFamily,
     ShiftFamily,
     parse_claim,
+    register,
     shared,
 )
+from certivote.claims.sheet import FAMILIES
 
 COSTS = {"classes": ["a", "b"], "costs": [[0, 1], [2, 0]]}
 
@@ -137,3 +141,32 @@ def test_every_limit_grows_with_the_number_of_families():
     for less, more in zip(few.claims[1:3], many.claims[1:3], strict=True):
         assert more.about == less.about
         assert more.lower < less.lower
+
+
+def test_only_families_with_a_name_of_their_own_are_registered():
+    @dataclass(frozen=True)
+    class Taken(ClassFamily):
+        pass
+
+    class Plain(Family):
+        kind = "plain"
+
+    @dataclass(frozen=True)
+    class Unfinished(Family):
+        kind = "unfinished"
+
+    @dataclass(frozen=True)
+    class Nameless(Family):
+        pass
+
+    known = dict(FAMILIES)
+    for family, error, said in (
+        (Taken, ValueError, "kind 'recall' is taken by ClassFamily"),
+        (Plain, TypeError, "must be a frozen dataclass"),
+        (Unfinished, TypeError, "must write check, claims, count"),
+        (Nameless, ValueError, "must say its name"),
+        (ClassFamily(), TypeError, "must be a subclass of Family"),
+    ):
+        with pytest.raises(error, match=said):
+            register(family)
+    assert known == FAMILIES

@@ -1,4 +1,4 @@
-"""The tables of docs/choosing.md: every certificate of a task, against votes made by hand."""
+"""The tables of docs/certificates.md: every certificate of a task, against votes made by hand."""
 
 import math
 import re
@@ -9,6 +9,7 @@ from scipy.stats import binomtest
 from sklearn.tree import DecisionTreeClassifier
 
 import reference
+from certivote import __version__
 from certivote.bounds import list_bounds
 from certivote.datasets import load
 from certivote.reproduce.protocol import prepare
@@ -33,17 +34,38 @@ def choosing(script):
 
 
 @pytest.fixture(scope="module")
-def page(choosing, tmp_path_factory, reference_path):
-    path = tmp_path_factory.mktemp("page") / "choosing.md"
+def pages(choosing, tmp_path_factory, reference_path):
+    path, summary = (tmp_path_factory.mktemp("page") / name for name in ("page.md", "summary.md"))
     path.write_text(PAGE, encoding="utf-8")
-    choosing.main(["glass", "--quiet", "--page", str(path)])
-    return path.read_text(encoding="utf-8")
+    summary.write_text("<!-- table means -->\nold\n<!-- end -->\n", encoding="utf-8")
+    choosing.main(["glass", "--quiet", "--page", str(path), "--summary", str(summary)])
+    return path.read_text(encoding="utf-8"), summary.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(pages):
+    return pages[0]
+
+
+def test_the_means_of_one_task_are_its_figures_and_the_smallest_is_first(pages):
+    page, summary = pages
+    means = {name.strip("`"): row for name, row in rows_of(summary, "means").items()}
+    for what, column in (
+        ("certificates", "mean certificate"),
+        ("test risks", "mean error on test rows"),
+    ):
+        figures = rows_of(page, what)["glass"]
+        assert {name: row[column] for name, row in means.items()} == figures
+    limits = [float(row["mean certificate"]) for row in means.values()]
+    assert limits == sorted(limits)
+    assert f"certivote {__version__}" in page
+    assert f"certivote {__version__}" in summary
 
 
 def test_every_bound_has_a_column_and_the_rest_of_the_page_stays(page):
     table = rows_of(page, "certificates")
     assert list(table) == ["glass", "mean"]
-    assert list(table["glass"]) == list_bounds()
+    assert list(table["glass"]) == list_bounds()[::-1]
     assert page.startswith("# Title\n")
     assert "old" in page.split("<!-- table many stumps -->")[1]  # glass has no part in it
     assert "old" not in page.split("<!-- table many stumps -->")[0]
@@ -97,7 +119,7 @@ def test_a_page_without_marks_is_refused(choosing, tmp_path, reference_path):
     path = tmp_path / "page.md"
     path.write_text("nothing", encoding="utf-8")
     with pytest.raises(ValueError, match="the page must have the line"):
-        choosing.certificates(path, ["glass"], quiet=True)
+        choosing.certificates(path, path, ["glass"], quiet=True)
     assert path.read_text(encoding="utf-8") == "nothing"
 
 
@@ -105,4 +127,4 @@ def test_an_unknown_task_is_refused(choosing, tmp_path):
     path = tmp_path / "page.md"
     path.write_text(PAGE, encoding="utf-8")
     with pytest.raises(ValueError, match="unknown task 'grass'"):
-        choosing.certificates(path, ["grass"])
+        choosing.certificates(path, path, ["grass"])

@@ -4,6 +4,8 @@ import ast
 import doctest
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -29,6 +31,7 @@ def text_of(name):
 
 @pytest.mark.parametrize("name", [name for name in PAGES if ">>> " in text_of(name)])
 def test_the_examples_of_a_page_run(name, registry, monkeypatch, tmp_path):
+    """Commands come after all code of the page, whose files they read."""
     # What a page registers is forgotten, and what it writes is not written here.
     known = dict(registry)
     monkeypatch.setattr(kinds, "KINDS", dict(kinds.KINDS))
@@ -44,6 +47,18 @@ def test_the_examples_of_a_page_run(name, registry, monkeypatch, tmp_path):
             table.clear()
             table.update(before)
     assert result.failed == 0
+    for command, expected in sessions(text_of(name)):
+        words = [sys.executable, "-m", "certivote", *shlex.split(command)[1:]]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        assert set(expected) <= set((done.stdout + done.stderr).splitlines())
+
+
+def sessions(text):
+    """Yield each command of a page that shows what it prints, and the lines that it shows."""
+    for _, body in (found for found in FENCE.findall(text) if found[0] == "console"):
+        for part in body.split("$ ")[1:]:
+            command, *expected = part.splitlines()
+            yield command, expected
 
 
 def blocks(language):
@@ -64,8 +79,9 @@ def test_other_code_can_be_read(name, body):
 
 
 def commands():
-    lines = [line for name, body in blocks("") for line in body.replace("\\\n", " ").splitlines()]
-    return [line for line in lines if line.startswith("certivote ")]
+    bodies = [body for language in ("", "console") for _, body in blocks(language)]
+    lines = [line for body in bodies for line in body.replace("\\\n", " ").splitlines()]
+    return [line.removeprefix("$ ") for line in lines if re.match(r"(\$ )?certivote ", line)]
 
 
 @pytest.mark.parametrize("line", commands())

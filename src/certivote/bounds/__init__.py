@@ -7,6 +7,7 @@ from .best import BestBound
 from .binomial import clopper_pearson, sequential_limit
 from .cantelli import CantelliBound, SplitKLBound
 from .dirichlet import DirichletBound
+from .evaluation import Evaluation
 from .gibbs_tandem import GibbsBound, TandemBound
 from .heldout import HeldoutBound
 from .lacasse import Lacasse2Bound, LacasseBound
@@ -25,6 +26,7 @@ __all__ = [
     "ConstantBound",
     "DirichletBound",
     "DisBound",
+    "Evaluation",
     "GibbsBound",
     "HeldoutBound",
     "Lacasse2Bound",

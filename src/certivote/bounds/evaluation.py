@@ -39,7 +39,14 @@ def round_up(value: float) -> float:
 
 
 class Evaluation(NamedTuple):
-    """A value, and its partial derivatives in r, e, d and KL."""
+    """A value, and its partial derivatives in r, e, d and KL.
+
+    Examples
+    --------
+    >>> from certivote.bounds import Evaluation
+    >>> Evaluation(0.16, joint_error=4.0)  # 4e at e = 0.04
+    Evaluation(value=0.16, gibbs_risk=0.0, joint_error=4.0, disagreement=0.0, kl=0.0)
+    """
 
     value: float
     gibbs_risk: float = 0.0

@@ -2,11 +2,11 @@
 
 from .._utils.addresses import publish
 from .abstaining import AbstainFamily
-from .base import Claim, Family
+from .base import Claim, Family, at_least, at_most
 from .difference import DifferenceFamily
 from .partitions import ClassFamily, GroupFamily, PrecisionFamily
 from .scores import CostFamily, F1Family
-from .sheet import parse_claim, shared
+from .sheet import parse_claim, register, shared
 from .shift import ShiftFamily, shifted
 
 __all__ = [
@@ -20,7 +20,10 @@ __all__ = [
     "GroupFamily",
     "PrecisionFamily",
     "ShiftFamily",
+    "at_least",
+    "at_most",
     "parse_claim",
+    "register",
     "shared",
     "shifted",
 ]

@@ -327,12 +327,26 @@ def exactly(number: float) -> str:
 
 
 def at_most(limit: float) -> str:
-    """Return the end of a sentence about an upper limit."""
+    """Return the end of a sentence about an upper limit, which is rounded up.
+
+    Examples
+    --------
+    >>> from certivote.claims import at_most
+    >>> at_most(0.01231)
+    'at most 0.0124.'
+    """
     return f"at most {format_up(limit)}." + (_NOTHING_SAID if limit >= 1.0 else "")
 
 
 def at_least(limit: float) -> str:
-    """Return the end of a sentence about a lower limit."""
+    """Return the end of a sentence about a lower limit, which is rounded down.
+
+    Examples
+    --------
+    >>> from certivote.claims import at_least
+    >>> at_least(0.98769)
+    'at least 0.9876.'
+    """
     return f"at least {format_down(limit)}." + (_NOTHING_SAID if limit <= 0.0 else "")
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 from .._utils.validation import check_number, did_you_mean
@@ -12,7 +13,7 @@ from .partitions import ClassFamily, GroupFamily, PrecisionFamily
 from .scores import CostFamily, F1Family
 from .shift import ShiftFamily
 
-__all__ = ["FAMILIES", "OVERALL", "family_from", "parse_claim", "shared"]
+__all__ = ["FAMILIES", "OVERALL", "family_from", "parse_claim", "register", "shared"]
 
 FAMILIES: dict[str, type[Family]] = {
     family.kind: family
@@ -30,6 +31,45 @@ _WORDS = (
     *("recall", "precision", "balanced", "f1"),
     *(f"{_BY}COLUMN", f"{_F1}CLASS", f"{_TO}COLUMN"),
 )
+
+
+def register(family: type[Family]) -> type[Family]:
+    """Make a family of claims of one's own known, so that certificates with it can be read.
+
+    Every process that reads such a certificate must do so.
+
+    Parameters
+    ----------
+    family : type
+        A subclass of `Family`, a frozen dataclass with a ``kind`` of its own.
+
+    Returns
+    -------
+    type
+        The class: this can decorate it.
+
+    Examples
+    --------
+    >>> from certivote.claims import ClassFamily, register
+    >>> register(ClassFamily).kind  # those of the library are known already
+    'recall'
+    """
+    if not (isinstance(family, type) and issubclass(family, Family)):
+        raise TypeError(f"family must be a subclass of Family, got {family!r}.")
+    kind = getattr(family, "kind", None)
+    if not isinstance(kind, str) or not kind:
+        raise ValueError(f"{family.__name__} must say its name in the class attribute 'kind'.")
+    if FAMILIES.get(kind, family) is not family:
+        raise ValueError(
+            f"kind {kind!r} is taken by {FAMILIES[kind].__name__}: choose another name."
+        )
+    if not is_dataclass(family):
+        raise TypeError(f"{family.__name__} must be a frozen dataclass.")
+    missing: frozenset[str] = getattr(family, "__abstractmethods__", frozenset())
+    if missing:
+        raise TypeError(f"{family.__name__} must write {', '.join(sorted(missing))}.")
+    FAMILIES[kind] = family
+    return family
 
 
 def parse_claim(claim: str | Family) -> Family:
