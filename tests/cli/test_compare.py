@@ -208,7 +208,8 @@ def test_what_throws_doubt_on_the_rows_is_said(invoke, numbers, tmp_path):
     numbers.assign(patient=np.repeat(np.arange(100), 4)).to_csv(tmp_path / "n.csv", index=False)
     few = ("n.csv", "--target", "label", "--drop", "patient", "--n-voters", 2)
     done = invoke("compare", *few, "--quiet", cwd=tmp_path)
-    line = done.stdout.splitlines()[-1]
+    line, hint = done.stdout.splitlines()[-2:]
+    assert "(--group, --time) are for certify" in hint
     words = "Column 'patient' looks like an identifier and repeats: 400 rows of 100 values."
     assert line.startswith(f"found, and throws doubt on each claim: {words}")
     result = json.loads(invoke("compare", *few, "--json", cwd=tmp_path).stdout)

@@ -212,6 +212,7 @@ def test_another_column_in_the_order_of_time_is_still_found(panel, invoke, tmp_p
             ("--time", "man"),
             "--time 'man' of t.csv holds what is neither a date nor a number, such as 'm",
         ),
+        (("--time", "soon"), "neither a date nor a number, such as 'soon'"),
         (("--time", "two"), "dates that can be read in two ways"),
         (("--group", "label"), "can be neither --group nor --time"),
         (("--group", "man", "--time", "day"), "--group and --time cannot be given together"),
@@ -221,6 +222,7 @@ def test_another_column_in_the_order_of_time_is_still_found(panel, invoke, tmp_p
 def test_bad_groups_and_times(arguments, words, panel, invoke, tmp_path):
     panel["gap"] = [None, *range(359)]
     panel["two"] = "03/04/2020"
+    panel["soon"] = np.where(np.arange(360) % 3, "soon", "2020-01-02")
     panel.to_csv(tmp_path / "t.csv", index=False)
     done = invoke("certify", "t.csv", *SMALL, *arguments, cwd=tmp_path, status=2)
     assert words in done.stderr

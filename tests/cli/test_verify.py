@@ -340,7 +340,7 @@ def test_numbers_that_are_names_are_read_as_such_again(certified, invoke, tmp_pa
     ("content", "words"),
     [
         (b"not JSON", "not a JSON file"),
-        (b"\xff\xfe\x00", "not a JSON file"),
+        (b"\xff\xfe\x00", "not a certificate, which is a file of text"),
         (b"", "not a JSON file"),
         (b'{"risk_bound": 0.1}', "format must be"),
         (b"[1, 2]", "must be a JSON object"),

@@ -448,3 +448,27 @@ def test_other_times_where_rows_are_split_by_one_or_by_groups(read):
     # Groups that came one after the other are in the order of time all the same.
     frame["day"] = pd.date_range("2020-01-01", periods=800)
     assert found(read(frame, group=["share"]), "order in time")
+
+
+def test_a_few_values_that_cross_groups_are_counted_and_no_finding(read):
+    """Of 300 players of 50 teams three have changed theirs once; then a hundred have."""
+    player = np.repeat(np.arange(300), 6)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"player_id": player, "team": player // 6, "x": rng.normal(size=1800)})
+    for changed, is_found in ((3, False), (100, True)):
+        moved = frame["player_id"].isin(np.arange(changed) * 3) & (np.arange(1800) % 6 < 3)
+        table = read(
+            frame.assign(team=np.where(moved, (frame["team"] + 7) % 50, frame["team"])),
+            group=["team"],
+        )
+        assert bool(found(table, "identifiers")) == is_found
+        if not is_found:
+            said = "3 of 300 values of 'player_id' are in several groups, with 18 rows"
+            assert said in table.checks["identifiers"]
+
+
+def test_one_year_alone_is_not_remarked_upon(read):
+    frame = pd.DataFrame({"year": np.full(60, 2013), "x": np.random.default_rng(0).normal(size=60)})
+    assert not any("hold" in remark for remark in read(frame).remarks)
+    varied = frame.assign(year=np.resize([2013, 2011, 2012], 60))
+    assert any("'year' holds times" in remark for remark in read(varied).remarks)

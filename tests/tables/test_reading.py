@@ -180,3 +180,25 @@ def test_times_that_are_no_dates_are_said(path):
     assert notes["hour"]["note"].startswith("times of a day, read as a category")
     assert "months such as 01.2026?" in notes["month"]["note"]
     assert notes["age"]["note"] == ""
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_dates_beyond_those_that_nanoseconds_reach_are_dates(form, tmp_path):
+    """No end, and years as they were written: 9999-12-31, 0014-05-02, 1066-10-14."""
+    days = np.array(["9999-12-31", "0014-05-02", "1066-10-14", "2020-01-31"], dtype="datetime64[s]")
+    frame = pd.DataFrame({"when": np.resize(days, 40), "y": np.arange(40) % 2})
+    frame.loc[4, "when"] = pd.NaT
+    path = tmp_path / f"t.{form}"
+    if form == "csv":
+        text = [str(day)[:10] for day in np.resize(days, 40)]
+        frame.assign(when=[*text[:4], None, *text[5:]]).to_csv(path, index=False)
+    else:
+        frame.to_parquet(path)
+    if form == "csv" and int(pd.__version__.split(".")[0]) < 3:  # it has nanoseconds only
+        assert read_table(path, "y").reading["columns"][0]["kind"] == "category"
+        return
+    table = read_table(path, "y")
+    assert table.reading["columns"][0]["kind"] == "date"
+    known = np.resize(days, 40).astype(np.int64).astype(float)
+    known[4] = np.nan
+    assert np.array_equal(table.X["when"], known, equal_nan=True)

@@ -31,6 +31,10 @@ def load_json(path: str | os.PathLike[str]) -> Any:
         return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeated)
     except CertificateError:
         raise
+    except UnicodeDecodeError as error:
+        raise CertificateFormatError(
+            f"{path} is not a certificate, which is a file of text such as certificate.json."
+        ) from error
     except (ValueError, RecursionError) as error:
         raise CertificateFormatError(f"{path} is not a JSON file: {error}.") from error
 

@@ -32,7 +32,8 @@ def kin(
     """Say on which columns voters err more where rows with the same value did not train them.
 
     Columns of whole numbers or of texts are looked at that have more than 10 values, and more than
-    rows of each, but at least two rows of each on average: the eight with the most values. Ten
+    rows of each, or groups if there are such, but at least two of each on average: the eight with
+    the most values. Ten
     trees are trained on half of the rows, and tested on the others, four times: halves of all
     rows, or of the groups if there are such, and halves of the values. Of numbers a range of values
     is taken, in which what measures has its neighbours in both halves. The second part of what is
@@ -42,7 +43,8 @@ def kin(
         return [], None
     codes = {name: _codes(np.asarray(X[name])) for name in X.columns}
     numbers = {name: int(own.max(initial=-1)) + 1 for name, own in codes.items()}
-    asked = [name for name, n in numbers.items() if _may_be_of_kin(n, len(y))]
+    units = len(y) if groups is None else np.unique(groups).size
+    asked = [name for name, n in numbers.items() if _may_be_of_kin(n, units)]
     asked = sorted(asked, key=lambda name: -numbers[name])[:_COLUMNS]
     if not asked:
         return [], None
@@ -76,8 +78,8 @@ def _joined(parts: list[str], word: str) -> str:
     return f" {word} ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-def _may_be_of_kin(n_values: int, rows: int) -> bool:
-    return _FEW_VALUES < n_values <= rows / 2 and n_values**2 > rows
+def _may_be_of_kin(n_values: int, units: int) -> bool:
+    return _FEW_VALUES < n_values <= units / 2 and n_values**2 > units
 
 
 def _codes(column: NDArray[Any]) -> NDArray[np.intp]:

@@ -269,6 +269,8 @@ def _print_result(result: dict[str, Any], files: list[Path], quiet: bool) -> Non
     print_table(["learner", "test risk", "certificate", "kind", "by the bound"], rows)
     for text in result["findings"]:
         say(f"found, and throws doubt on each claim: {text}", style="bold red")
+    if result["findings"]:
+        say("Groups and times (--group, --time) are for certify: compare splits by rows.")
     if quiet:
         return
     say(

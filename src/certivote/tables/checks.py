@@ -66,15 +66,22 @@ def check_identifiers(
       times of which hardly two rows of one value hold the same, as `_is_over` tells. Of several
       that of the fewest values is named.
 
-    Where rows belong to groups, one of which each value is in one is no matter: its rows are
-    together in any case. `time` is a column of times that is not among the others, if any.
+    Where rows belong to groups, one is no matter whose values are in one of these each, as its rows
+    are together in any case; nor is one of which less than a tenth of the rows have a value that is
+    in several, such as players who have changed teams: these are counted among what was looked for.
+    `time` is a column of times that is not among the others, if any.
     """
     counts = {name: _rows_per_value(columns, name) for name in names}
     together = [] if groups is None else [np.asarray(groups)]
     found, cleared = [], []
     for name, rows in counts.items():
         codes = columns.codes(name) if _repeats(name, rows) else None
-        if codes is not None and (groups is None or not _inside(codes, together[0])):
+        crossing = None if codes is None or groups is None else _crossing(codes, together[0])
+        if crossing is not None and crossing.sum() < _SHARED * rows.sum():
+            if crossing.size:
+                n = f"{crossing.size} of {len(rows)} values of {name!r} are in several groups"
+                cleared.append(f"{n}, with {crossing.sum()} rows")
+        elif codes is not None:
             both = _on_both_sides(codes, None if groups is None else together[0])
             found.append(_finding(name, rows, "looks like an identifier and repeats", both))
             together.append(codes)
@@ -116,9 +123,15 @@ def _on_both_sides(codes: NDArray[np.intp], groups: NDArray[np.intp] | None) -> 
         rows = np.bincount(own)
         several = int(np.count_nonzero(rows > 1))
         return f", of which {several} have several" if several < np.count_nonzero(rows) else ""
-    pairs = np.unique(np.stack([own, groups[codes >= 0]]), axis=1)
-    several = int(np.count_nonzero(np.bincount(pairs[0]) > 1))
+    several = _crossing(codes, groups).size
     return f", of which {several} are in several groups and may both train and certify"
+
+
+def _crossing(codes: NDArray[np.intp], groups: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return of the values that are in several groups in how many rows each stands."""
+    own, of = codes[codes >= 0], groups[codes >= 0]
+    pairs = np.unique(np.stack([own, of]), axis=1)
+    return np.bincount(own)[np.bincount(pairs[0]) > 1]
 
 
 def _panel(
@@ -280,7 +293,7 @@ def check_order(
 
 def remark_on_dates(columns: Columns, names: Sequence[str]) -> list[str]:
     """Return what to say of columns of dates and years where the rows were split by nothing."""
-    dated = [name for name in names if times_in(columns, name) and _tells_years(columns, name)]
+    dated = [name for name in names if _tells_years(columns, name) and _varies(columns, name)]
     if not dated:
         return []
     return [
@@ -293,6 +306,11 @@ def remark_on_dates(columns: Columns, names: Sequence[str]) -> list[str]:
 def _tells_years(columns: Columns, name: str) -> bool:
     """Tell whether times are dates, or called years: months and hours come again."""
     return columns.is_of_dates(name) or not columns.is_of_numbers(name) or names_a_year(name)
+
+
+def _varies(columns: Columns, name: str) -> bool:
+    """Tell whether a column holds times, and not one alone."""
+    return any(np.any(times != times[:1]) for times in times_in(columns, name))
 
 
 def times_in(columns: Columns, name: str, named: bool = False) -> list[NDArray[Any]]:

@@ -22,6 +22,8 @@ _OF_A_DAY = {"%H:%M:%S", "%H:%M"}
 _ISO = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}.*)?)?")
 # Of so many values or more, so small a share that are no dates are slips; so many tell at a glance.
 _FEW, _SLIPS, _SOME = 20, 0.05, 200
+# The units that pandas counts times in.
+_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 # What numbers begin with, for pandas too: infinity has a letter.
 _NUMBER_BEGINS = "0123456789+-. \t\n\v\f\riI"
 
@@ -145,12 +147,16 @@ class Values:
 
     @property
     def slips(self) -> list[str]:
-        """The first values that are neither dates nor numbers, where most are one or the other."""
+        """The first values that are neither dates nor numbers, where most are one or the other.
+
+        Where most are neither, the first that does not look like either.
+        """
         for values in (self.numbers, self._most_dates):
             wrong = np.isnan(values)
             if 0 < 2 * np.count_nonzero(wrong) < len(self):
                 return list(map(str, self.texts[wrong][:3]))
-        return list(map(str, self.texts[:1]))
+        odd = [t for t in self.texts[np.isnan(self.numbers)] if not _LIKE_A_DATE.match(t)]
+        return [*map(str, odd or self.texts)][:1]
 
     @cached_property
     def days(self) -> list[NDArray[np.float64]]:
@@ -185,11 +191,16 @@ def _among(way: NDArray[np.float64], others: list[NDArray[np.float64]]) -> bool:
 
 
 def seconds(times: Any) -> Any:
-    """Return a column of times in seconds since 1970."""
+    """Return a column of times in seconds since 1970.
+
+    They are counted in the column's own unit: nanoseconds reach from 1677 to 2262 only.
+    """
     import pandas as pd
 
     plain = times.dt.tz_convert(None) if times.dt.tz is not None else times
-    return (plain - pd.Timestamp(0)) / pd.Timedelta(seconds=1)
+    known = np.asarray(plain)
+    counted = known.astype(np.int64) / _PER_SECOND[np.datetime_data(known.dtype)[0]]
+    return pd.Series(np.where(np.isnat(known), np.nan, counted), index=times.index, name=times.name)
 
 
 def _objects(values: list[Any]) -> NDArray[np.object_]:
