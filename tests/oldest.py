@@ -9,6 +9,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
+# What no user needs, and the oldest libraries know in an older version only.
+BESIDE = {"polars": "1.20.0"}
 # What only developers install.
 OTHERS = {"test", "lint", "docs"}
 
@@ -31,5 +33,5 @@ def oldest() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    for name, version in sorted(oldest().items()):
+    for name, version in sorted((oldest() | BESIDE).items()):
         print(f"{name}=={version}")

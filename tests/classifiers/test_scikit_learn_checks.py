@@ -91,7 +91,10 @@ def test_scikit_learn_array_api_check():
         timeout=90,
     )
     assert run.returncode == 0, run.stderr
-    assert run.stdout.split() == ["passed"] * len(ESTIMATORS)
+    # Older versions of scikit-learn have no such check.
+    every = parametrize_with_checks(ESTIMATORS).mark.args[1]
+    has_it = any(check.func.__name__ == _ARRAY_API for _, check in every)
+    assert run.stdout.split() == ["passed"] * len(ESTIMATORS) * has_it
 
 
 def test_binary_stumps_score_well():

@@ -30,8 +30,8 @@ def by_pandas(source, recipe, na_values="?", **options):
     ).dropna()
     inputs = frame.drop(columns=[recipe.label, *recipe.ignored])
     if recipe.codes:
-        inputs = inputs.replace({symbol: float(code) for symbol, code in recipe.codes.items()})
-        inputs = inputs.astype(float)
+        codes = {symbol: float(code) for symbol, code in recipe.codes.items()}
+        inputs = inputs.apply(lambda column: column.map(codes))
     X = pd.get_dummies(inputs, columns=list(recipe.categorical)).to_numpy().astype(np.float32)
     return (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0)), frame[recipe.label]
 

@@ -117,7 +117,8 @@ def test_other_ways_to_write_a_file(separator, end, both):
         (["word,x,0"], False),
         (["+5,x,0"], None),
         (["1_000,x,0"], False),
-        (["1e400,x,0"], None),
+        # To older versions of pandas this is infinite, which is refused in other words.
+        *[(["1e400,x,0"], None)] * (int(pd.__version__.split(".")[0]) >= 3),
         (["1.5,x"], False),
         (["1.5,x,0,3"], False),
         (["", "1.5,x,0", "   "], False),

@@ -153,7 +153,9 @@ class Forest:
                 return None
             if tree.n_features_in_ != (floats.shape[1] if columns is None else len(columns)):
                 return None
-            if missing and not get_tags(tree).input_tags.allow_nan:
+            # Older versions of scikit-learn refuse them beside constraints, whatever the tag says.
+            constrained = getattr(tree, "monotonic_cst", None) is not None
+            if missing and (constrained or not get_tags(tree).input_tags.allow_nan):
                 return None
             called = codes(voter)
             if called is None:

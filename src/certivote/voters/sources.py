@@ -182,6 +182,8 @@ def _fit_one(
     verbose: int = 0,
 ) -> Any:
     """Return a fitted copy of a classifier, or the classifier itself if it is frozen."""
+    if isinstance(voter, type):
+        raise TypeError(f"{name} must be an instance, got the class: write {voter.__name__}().")
     last = voter.steps[-1][1] if isinstance(voter, Pipeline) else voter
     if not hasattr(voter, "fit") or not (
         is_classifier(voter) or isinstance(last, Mixed | Stumps | Trees)
