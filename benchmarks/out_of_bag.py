@@ -23,6 +23,7 @@ from sklearn.frozen import FrozenEstimator
 from certivote import MajorityVoteClassifier, format_up
 from certivote.datasets import Dataset, list_datasets, load
 from certivote.reproduce.protocol import LARGE
+from certivote.voters.bagged import even_bags
 
 SIZES = (0.1, 0.2, 0.3, 0.4, 0.5)
 FOREST, SPLIT = "forest", "split"
@@ -44,7 +45,9 @@ def vote_of(data: Dataset, column: float | str, seed: int) -> MajorityVoteClassi
         settings["certification"] = "oob"
     if column == FOREST:
         settings["voters"] = FrozenEstimator(RandomForestClassifier(random_state=seed).fit(X, y))
-    elif column != SPLIT:
+    elif column == SPLIT:
+        settings["certify_size"] = 0.5
+    else:
         settings["bag_size"] = column
     return MajorityVoteClassifier(**settings).fit(X, y)
 
@@ -59,6 +62,17 @@ def figures(data: Dataset, column: float | str) -> NDArray[np.float64]:
     return np.array(found)
 
 
+def fewest(m: int, share: float = 0.3, n: int = 100) -> tuple[int, int]:
+    """Return the rows outside the pair of bags with the fewest: of even bags, and one by one."""
+    size, rng = int(share * m), np.random.RandomState(0)
+    one_by_one = np.column_stack([rng.permutation(m) < size for _ in range(n)])
+    found = []
+    for bags in (even_bags(m, n, size, 0), one_by_one):
+        outside = 1.0 - bags
+        found.append(int((outside.T @ outside).min()))
+    return found[0], found[1]
+
+
 def main(tasks: Sequence[str]) -> None:
     """Print a table of certificates and risks, and what some of them may be."""
     columns = [*SIZES, FOREST, SPLIT]
@@ -67,6 +81,11 @@ def main(tasks: Sequence[str]) -> None:
     said, means = [], []
     for name in tasks or TASKS:
         data, cells = load(name), []
+        m = len(data.y_train)
+        even, others = fewest(m)
+        said.append(
+            f"{name}, 0.3: of {m} rows two bags leave at least {even}, {others} if drawn singly"
+        )
         for column in columns:
             found = figures(data, column)
             bound, risk = found.mean(axis=0)

@@ -33,6 +33,7 @@ from certivote.voters import PredictionTable
 
 N = 12
 TREE = DecisionTreeClassifier(max_features="sqrt")
+SUBSAMPLES = {"max_samples": 0.3, "bootstrap": False, "random_state": 0}
 FORESTS = {
     "forest": RandomForestClassifier(N, random_state=0),
     "small bags": RandomForestClassifier(N, max_samples=0.3, random_state=0),
@@ -44,9 +45,7 @@ FORESTS = {
     ),
     "extra trees": ExtraTreesClassifier(N, bootstrap=True, random_state=0),
     "bagging": BaggingClassifier(n_estimators=N, random_state=0),
-    "subsamples": BaggingClassifier(
-        TREE, n_estimators=N, max_samples=0.3, bootstrap=False, random_state=0
-    ),
+    "subsamples": BaggingClassifier(TREE, N, **SUBSAMPLES),
     "some columns": BaggingClassifier(TREE, n_estimators=N, max_features=0.5, random_state=0),
     "grown": RandomForestClassifier(N, warm_start=True, random_state=0),
 }
@@ -128,6 +127,15 @@ def test_trees_have_bags_of_the_size_that_was_asked_for(rows):
         assert provenance["voter_samples"] == int(share * len(y))
         assert {tree.get_params()["max_features"] for tree in vote.voters_} == {"sqrt"}
     assert oob().fit(X, y).certificate_.provenance["bag_size"] == 0.3
+
+
+def test_bags_leave_more_rows_outside_any_two_than_if_drawn_one_by_one(rows):
+    X, y = rows
+    even, drawn = oob(n_voters=60).fit(X, y), oob(BaggingClassifier(TREE, 60, **SUBSAMPLES))
+    least = [vote.statistics_.sizes.min() for vote in (even, drawn.fit(X, y))]
+    pairs = 0.7**2 * len(y)  # as many are outside two bags on average
+    assert pairs - 9 < least[0] <= pairs + 9
+    assert least[1] < pairs - 9
 
 
 def test_the_vote_predicts_by_its_members_and_weights(rows):
@@ -412,7 +420,7 @@ def test_other_rows_and_other_voters_do_not_verify(rows):
         vote.verify(X, y, groups=np.arange(len(y)))
     values = vote.voters_[2].tree_.value
     values[:] = values[..., ::-1]
-    with pytest.raises(CertificateError, match="member 2 of this BaggingClassifier is not what"):
+    with pytest.raises(CertificateError, match="member 2 of this BaggedTrees is not what"):
         vote.verify(X, y)
 
 

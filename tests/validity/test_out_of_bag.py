@@ -15,6 +15,7 @@ from certivote import MajorityVoteClassifier, minimize
 from certivote.bounds import get_bound
 from certivote.divergences import kl_inverse_lower, xi
 from certivote.statistics import OutOfBagStatistics
+from certivote.voters.bagged import even_bags
 from reference import MOMENT_BOUNDS
 
 from .judge import holds
@@ -40,6 +41,11 @@ def blind_bags(y, rng):
 def large_bags(y, rng):
     """Two thirds of the rows in each bag, whatever they are."""
     return rng.random((len(y), N_VOTERS)).argsort(axis=0) < 2 * len(y) // 3
+
+
+def same_in_common(y, rng):
+    """A third of the rows in each bag, and as many of them in any two, whatever they are."""
+    return even_bags(len(y), N_VOTERS, len(y) // 3, int(rng.integers(2**31)))
 
 
 def balanced_bags(y, rng):
@@ -75,13 +81,16 @@ def true_moments(says, weights, positive=POSITIVE):
     return r, CELLS @ (positive * (1 - ones) ** 2 + (1 - positive) * ones**2)
 
 
-@pytest.mark.parametrize("voters", [IDENTICAL, DIFFERENT])
+@pytest.mark.parametrize(
+    ("voters", "bags"),
+    [(IDENTICAL, blind_bags), (DIFFERENT, blind_bags), (DIFFERENT, same_in_common)],
+)
 @pytest.mark.parametrize("name", MOMENT_BOUNDS)
-def test_bounds_hold_for_learned_weights(name, voters):
+def test_bounds_hold_for_learned_weights(name, voters, bags):
     """The bound's own formula at the true moments, which is more than the risk of the vote."""
     rng, bound, failures = np.random.default_rng(2), get_bound(name, delta=DELTA), 0
     for _ in range(DRAWS):
-        votes, y, in_bag, says = drawn(rng, voters)
+        votes, y, in_bag, says = drawn(rng, voters, bags)
         statistics = OutOfBagStatistics.from_votes(votes, y, in_bag)
         luckiest = np.eye(N_VOTERS)[statistics.error_rates.argmin()]
         failed = False

@@ -28,11 +28,12 @@ from sklearn.tree import DecisionTreeClassifier
 
 import certivote.voters
 from certivote._utils.addresses import publish
-from certivote.voters import PredictionTable, Stumps, as_tree_data, fit_voters
+from certivote.voters import BaggedTrees, PredictionTable, Stumps, as_tree_data, fit_voters
 
 X, y = make_classification(60, 4, random_state=0)
 PAIR = [("tree", DecisionTreeClassifier(random_state=0)), ("bayes", GaussianNB())]
 SOURCES = {
+    "bagged trees": BaggedTrees(3),
     "default": None,
     "trees": "trees",
     "stumps": "stumps",

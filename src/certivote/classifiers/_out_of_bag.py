@@ -159,7 +159,7 @@ class OutOfBagVote(CertifiedVote):
         self, X: Any, y: NDArray[Any], rng: np.random.RandomState, clock: Stopwatch
     ) -> NDArray[np.bool_]:
         """Train the voters on bags, or look whether they were, and return who saw which row."""
-        voters = in_bags(self.voters, X, self.n_voters, self.bag_size, self.n_jobs)
+        voters = in_bags(self.voters, X, self.n_voters, self.bag_size)
         self.voters_ = fit_voters(
             voters, X, y, self.n_voters, rng, n_jobs=self.n_jobs, verbose=self.verbose
         )

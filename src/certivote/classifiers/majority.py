@@ -128,8 +128,9 @@ class MajorityVoteClassifier(OutOfBagVote):
         How often an answer may be wrong, where the vote answers only if it is sure enough: see
         `certivote.claims.AbstainFamily`. `predict` stays as it is, and `accepts` tells where it is.
     bag_size : float, default=0.3
-        The share of the rows in the bag of each tree, drawn without replacement, where voters are
-        trained here on bags. Smaller bags make worse trees, and leave more rows to test them on.
+        The share of the rows in the bag of each tree, where voters are trained here on bags; any
+        two bags have about as many rows in common. Smaller bags make worse trees, and leave more
+        rows to test them on.
 
     Attributes
     ----------

@@ -47,6 +47,7 @@ _OWN = {
     ),
     "certivote.statistics": ("OutOfBagStatistics", "VoteStatistics"),
     "certivote.voters": (
+        "BaggedTrees",
         "Dense",
         "EstimatorGroup",
         "Joined",

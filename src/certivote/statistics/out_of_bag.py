@@ -31,8 +31,11 @@ class OutOfBagStatistics(Statistics):
     ``m_jk`` examples outside both bags, where both err, or exactly one does. Every moment is a mean
     of such frequencies: the disagreement too, which is not ``2(r − e)`` here. A bound on moments
     holds with the smallest of these numbers as the size of the sample: for each pair the mean of a
-    larger sample is a mean over samples of that size, and ``exp(m·kl)`` is convex. Bounds that look
-    at whole votes have no use for them, as on no example all voters are asked.
+    larger sample is a mean over samples of that size, and ``exp(m·kl)`` is convex. The bags may
+    depend on each other in any way, as long as they were drawn without looking at the examples:
+    given the bags, those outside of a pair's are independent of what trained it, and the
+    expectations of pairs are only added. Bounds that look at whole votes have no use for them, as
+    on no example all voters are asked.
 
     Build them with `from_votes` or `from_losses`.
 

@@ -4,6 +4,7 @@ A pickled model names what is here by this address, whatever module it is in.
 """
 
 from .._utils.addresses import publish
+from .bagged import BaggedTrees
 from .base import Voters, predictions
 from .ensembles import inner_data, inner_estimator
 from .estimators import EstimatorGroup, Preparation, Prepared, as_bare_array, as_tree_data
@@ -17,6 +18,7 @@ from .trees import Trees
 from .weighing import is_mixed, learned_weights
 
 __all__ = [
+    "BaggedTrees",
     "Dense",
     "EstimatorGroup",
     "Joined",

@@ -14,8 +14,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.class_weight import compute_sample_weight
 
 from .._utils.progress import progress_bar
-from .._utils.validation import check_number, check_positive
 from ..labels import UNKNOWN, codes_of
+from .bagged import BaggedTrees
 from .base import Voters, guarded
 from .estimators import EstimatorGroup, Preparation
 from .preparing import needs_features
@@ -29,24 +29,14 @@ _NODES = ("children_left", "children_right", "feature", "threshold", "missing_go
 _WHAT = "certification='oob' takes random forests, extra trees and bagging of scikit-learn"
 
 
-def in_bags(voters: Any, X: Any, n_voters: int, bag_size: float, n_jobs: int | None) -> Any:
+def in_bags(voters: Any, X: Any, n_voters: int, bag_size: float) -> Any:
     """Return what is to be trained on bags of X, or is frozen, and refuse what has no bags.
 
-    None and "trees" are the paper's trees, each on a share of the rows drawn without replacement.
+    None and "trees" are the paper's trees, each on a share of the rows.
     """
     if voters is None or (isinstance(voters, str) and voters == "trees"):
         _refuse_features(X)
-        check_positive("n_voters", n_voters, integer=True)
-        share = check_number("bag_size", bag_size, 0.0, 1.0)
-        if share in (0.0, 1.0):
-            raise ValueError(f"bag_size must be a share between 0 and 1, got {bag_size!r}.")
-        return BaggingClassifier(
-            DecisionTreeClassifier(max_features="sqrt"),
-            n_estimators=n_voters,
-            max_samples=share,
-            bootstrap=False,
-            n_jobs=n_jobs,
-        )
+        return BaggedTrees(n_voters, bag_size)
     inner = voters
     while isinstance(inner, FrozenEstimator):
         inner = inner.estimator

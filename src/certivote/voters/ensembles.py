@@ -16,6 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from .bagged import BaggedTrees
 from .base import Group
 from .estimators import EstimatorGroup, Preparation, Prepared, as_bare_array, as_tree_data
 from .mixed import Joined, Mixed
@@ -29,6 +30,7 @@ __all__ = ["check_one_output", "inner_data", "inner_estimator", "unpack"]
 _ENSEMBLES: dict[Any, tuple[Callable[[Any], Any] | None, bool]] = {
     RandomForestClassifier: (as_tree_data, True),
     ExtraTreesClassifier: (as_tree_data, True),
+    BaggedTrees: (as_tree_data, True),
     BaggingClassifier: (as_bare_array, True),
     AdaBoostClassifier: (as_bare_array, False),
     VotingClassifier: (None, True),

@@ -12,6 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from .bagged import BaggedTrees
 from .base import Voters, guarded
 from .ensembles import check_one_output, inner_estimator, unpack
 from .estimators import EstimatorGroup
@@ -204,7 +205,7 @@ def _fit_one(
             stacklevel=2,
         )
     fresh = _seeded(clone(voter), rng)
-    if isinstance(last, Mixed | Trees):
+    if isinstance(last, BaggedTrees | Mixed | Trees):
         own = fresh.steps[-1][1] if isinstance(fresh, Pipeline) else fresh
         own.set_params(n_jobs=n_jobs, verbose=verbose)
     if verbose and isinstance(last, _GROWING) and not last.warm_start:

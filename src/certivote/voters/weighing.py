@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from ..learners import logistic, logistic_of_shares
 from ..statistics import VoteStatistics
+from .bagged import BaggedTrees
 from .base import Voters
 from .mixed import UNDECIDED, Mixed, folds_of, joined_of
 from .sources import fit_voters
@@ -20,7 +21,7 @@ from .trees import Trees
 __all__ = ["is_mixed", "learned_weights"]
 
 # Members that differ by chance alone: what one does on some rows says nothing of the next one.
-_ALIKE = (Trees, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier)
+_ALIKE = (BaggedTrees, Trees, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier)
 
 
 def _kind(voters: Any) -> Any:
