@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from certivote import VoteStatistics, certify, format_up, minimize
+from certivote import VoteStatistics, __version__, certify, format_up, minimize
 from certivote._utils.files import write_whole
 from certivote.bounds import get_bound, list_bounds
 from certivote.datasets import Dataset, list_datasets, load
@@ -32,6 +32,8 @@ PAGE = Path(__file__).resolve().parents[1] / "choosing.md"
 # The task on which stumps are many and weak.
 STUMPS_TASK = "mnist:4vs9"
 CLASSES = np.array([-1, 1])
+# What one run may write: the tables of trees, those of stumps, that of many stumps.
+PARTS = ("trees", "stumps", "many stumps")
 # The certificates of stumps, and whether their prior is learned on part A.
 STUMPS_COLUMNS = (
     ("heldout", False),
@@ -130,14 +132,17 @@ def certificates(
     tasks: Sequence[str] = (),
     jobs: int | None = None,
     quiet: bool = False,
+    parts: Sequence[str] = PARTS,
 ) -> None:
     """Certify votes of trees and of stumps by every bound, and write the tables into a page.
 
     The page has the marks ``<!-- table NAME -->`` and ``<!-- end -->`` around each table. The one
-    of "many stumps", which takes many minutes, is made only if its mark is there.
+    of "many stumps", which takes many minutes, is made only if its mark is there. Tables of other
+    parts stay as they are.
     """
     text = page.read_text(encoding="utf-8")
     names = check_names("task", tasks, list_datasets())
+    parts = check_names("part", parts, PARTS)
 
     def write(**tables: str) -> None:
         nonlocal text
@@ -147,16 +152,17 @@ def certificates(
 
     write()
     rows: list[Row] = []
-    for name in names:
+    for name in names if "trees" in parts else ():
         votes = votes_of_trees(load(name), jobs)
         rows += [told(votes.row(bound), quiet) for bound in list_bounds()]
-    write(
-        certificates=tabulate(rows, "risk_bound"),
-        test_risks=tabulate(rows, "test_risk"),
-        seconds=tabulate(rows, "seconds"),
-    )
+    if rows:
+        write(
+            certificates=tabulate(rows, "risk_bound"),
+            test_risks=tabulate(rows, "test_risk"),
+            seconds=tabulate(rows, "seconds"),
+        )
     rows = []
-    for name in names:
+    for name in names if "stumps" in parts else ():
         if not name.startswith(LARGE):
             rows += rows_of_stumps(load(name), jobs, STUMPS_COLUMNS, quiet)
     if rows:
@@ -164,7 +170,7 @@ def certificates(
             stumps=tabulate(rows, "risk_bound"),
             stumps_test_risks=tabulate(rows, "test_risk"),
         )
-    if STUMPS_TASK in names and mark_of("many stumps") in text:
+    if "many stumps" in parts and STUMPS_TASK in names and mark_of("many stumps") in text:
         # Without `best` at equal weights: it is `dirichlet` again, and takes as long.
         columns = [column for column in STUMPS_COLUMNS if column != ("best", False)]
         rows = rows_of_stumps(load(STUMPS_TASK), jobs, columns, quiet)
@@ -188,13 +194,13 @@ def mark_of(name: str) -> str:
 
 
 def replaced(page: str, mark: str, table: str) -> str:
-    """Return the page with a new table between its marks."""
+    """Return the page with a new table between its marks, and which version made it."""
     begin = mark_of(mark)
     if begin not in page:
         raise ValueError(f"the page must have the line {begin.strip()!r}, and end it with a mark.")
     before, _, rest = page.partition(begin)
     _, end, after = rest.partition("<!-- end -->")
-    return before + begin + "\n" + table + "\n" + end + after
+    return f"{before}{begin}\n{table}\nBy certivote {__version__}.\n\n{end}{after}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -204,8 +210,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, help="how many voters are trained at the same time")
     parser.add_argument("--page", type=Path, default=PAGE)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument(
+        "--part", action="append", choices=PARTS, help="write these tables only; may be repeated"
+    )
     options = parser.parse_args(arguments)
-    certificates(options.page, options.tasks, options.jobs, options.quiet)
+    parts = options.part or PARTS
+    certificates(options.page, options.tasks, options.jobs, options.quiet, parts)
 
 
 if __name__ == "__main__":

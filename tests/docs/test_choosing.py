@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.tree import DecisionTreeClassifier
 
+import certivote
 import reference
 from certivote.bounds import list_bounds
 from certivote.datasets import load
@@ -22,6 +23,7 @@ def rows_of(page, mark):
     rows = [
         [cell.strip(" *") for cell in line.strip("|").split("|")]
         for line in body.strip().splitlines()
+        if line.startswith("|")
     ]
     return {row[0]: dict(zip(rows[0][1:], row[1:], strict=True)) for row in rows[2:]}
 
@@ -90,6 +92,22 @@ def test_weights_of_stumps_earn_their_keep(page):
     row = {name: float(value) for name, value in rows_of(page, "stumps")["glass"].items()}
     assert row["best, learned prior"] < 0.5 * row["heldout"]
     assert row["best"] <= row["heldout"] + 0.01
+
+
+def test_tables_say_by_which_version_they_are(page):
+    said = f"\nBy certivote {certivote.__version__}.\n"
+    assert page.count(said) == len(MARKS) - 1  # all but that of many stumps
+    assert page.index("<!-- end -->") > page.index(said)
+
+
+def test_tables_of_one_part_leave_the_others(choosing, page, tmp_path, reference_path):
+    path = tmp_path / "page.md"
+    path.write_text(PAGE, encoding="utf-8")
+    choosing.main(["glass", "--quiet", "--page", str(path), "--part", "stumps"])
+    text = path.read_text(encoding="utf-8")
+    for mark in ("stumps", "stumps test risks"):
+        assert rows_of(text, mark) == rows_of(page, mark)
+    assert text.count("\nold\n") == len(MARKS) - 2
 
 
 def test_a_page_without_marks_is_refused(choosing, tmp_path, reference_path):
