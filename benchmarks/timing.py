@@ -37,14 +37,28 @@ def seconds(function: Callable[[], object], clock: Clock = time.perf_counter) ->
     return clock() - start
 
 
+Middle = Callable[[tuple[float, ...]], float]
+
+
+def in_turn(
+    function: Callable[[], object],
+    reference: Callable[[], object],
+    clock: Clock = time.perf_counter,
+    of: Middle = statistics.median,
+) -> tuple[float, float]:
+    """Return the median time, or another, of two functions that are called in turn."""
+    function(), reference()
+    times = [(seconds(function, clock), seconds(reference, clock)) for _ in range(REPETITIONS)]
+    ours, theirs = zip(*times, strict=True)
+    return of(ours), of(theirs)
+
+
 def ratio(
     function: Callable[[], object],
     reference: Callable[[], object],
     clock: Clock = time.perf_counter,
-    of: Callable[[tuple[float, ...]], float] = statistics.median,
+    of: Middle = statistics.median,
 ) -> float:
     """Return the median time, or another, of one function over that of another, called in turn."""
-    function(), reference()
-    times = [(seconds(function, clock), seconds(reference, clock)) for _ in range(REPETITIONS)]
-    ours, theirs = zip(*times, strict=True)
-    return of(ours) / of(theirs)
+    ours, theirs = in_turn(function, reference, clock, of)
+    return ours / theirs

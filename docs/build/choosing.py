@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from marks import made_by, mark_of, replaced
+from marks import mark_of, replaced
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
@@ -36,6 +36,8 @@ PAGE, SUMMARY = DOCS / "certificates.md", DOCS / "choosing.md"
 # The task on which stumps are many and weak.
 STUMPS_TASK = "mnist:4vs9"
 CLASSES = np.array([-1, 1])
+# What one run may write: the tables of trees, those of stumps, that of many stumps.
+PARTS = ("trees", "stumps", "many stumps")
 # The certificates of stumps, and whether their prior is learned on part A.
 STUMPS_COLUMNS = (
     ("heldout", False),
@@ -118,8 +120,7 @@ def tabulate(rows: Sequence[Row], what: str) -> str:
         return f"**{format_up(value)}**" if value == smallest else format_up(value)
 
     lines = [[str(task), *(show(x, row.min()) for x in row)] for task, row in frame.iterrows()]
-    table = markdown(["task", *frame], [*lines, ["mean", *map(show, frame.mean())]])
-    return f"{table}\n{made_by()}\n"
+    return markdown(["task", *frame], [*lines, ["mean", *map(show, frame.mean())]])
 
 
 def summarise(rows: Sequence[Row]) -> str:
@@ -130,7 +131,7 @@ def summarise(rows: Sequence[Row]) -> str:
         for name, row in means.sort_values("risk_bound").iterrows()
     ]
     head = ["bound", "mean certificate", "mean error on test rows", "seconds to learn"]
-    return f"{markdown(head, lines)}\n{made_by()}\n"
+    return markdown(head, lines)
 
 
 def told(row: Row, quiet: bool) -> Row:
@@ -147,14 +148,17 @@ def certificates(
     tasks: Sequence[str] = (),
     jobs: int | None = None,
     quiet: bool = False,
+    parts: Sequence[str] = PARTS,
 ) -> None:
     """Certify votes of trees and of stumps by every bound, and write the tables into two pages.
 
     The pages have the marks ``<!-- table NAME -->`` and ``<!-- end -->`` around each table. The one
-    of "many stumps", which takes many minutes, is made only if its mark is there.
+    of "many stumps", which takes many minutes, is made only if its mark is there. Tables of other
+    parts stay as they are.
     """
     text = page.read_text(encoding="utf-8")
     names = check_names("task", tasks, list_datasets())
+    parts = check_names("part", parts, PARTS)
 
     def write(**tables: str) -> None:
         nonlocal text
@@ -164,19 +168,20 @@ def certificates(
 
     write()
     rows: list[Row] = []
-    for name in names:
+    for name in names if "trees" in parts else ():
         votes = votes_of_trees(load(name), jobs)
         # The default first, and what is near it.
         rows += [told(votes.row(bound), quiet) for bound in reversed(list_bounds())]
-    write(
-        certificates=tabulate(rows, "risk_bound"),
-        test_risks=tabulate(rows, "test_risk"),
-        seconds=tabulate(rows, "seconds"),
-    )
-    short = summary.read_text(encoding="utf-8")
-    write_whole(summary, replaced(short, "means", summarise(rows)))
+    if rows:
+        write(
+            certificates=tabulate(rows, "risk_bound"),
+            test_risks=tabulate(rows, "test_risk"),
+            seconds=tabulate(rows, "seconds"),
+        )
+        short = summary.read_text(encoding="utf-8")
+        write_whole(summary, replaced(short, "means", summarise(rows)))
     rows = []
-    for name in names:
+    for name in names if "stumps" in parts else ():
         if not name.startswith(LARGE):
             rows += rows_of_stumps(load(name), jobs, STUMPS_COLUMNS, quiet)
     if rows:
@@ -184,7 +189,7 @@ def certificates(
             stumps=tabulate(rows, "risk_bound"),
             stumps_test_risks=tabulate(rows, "test_risk"),
         )
-    if STUMPS_TASK in names and mark_of("many stumps") in text:
+    if "many stumps" in parts and STUMPS_TASK in names and mark_of("many stumps") in text:
         # Without `best` at equal weights: it is `dirichlet` again, and takes as long.
         columns = [column for column in STUMPS_COLUMNS if column != ("best", False)]
         rows = rows_of_stumps(load(STUMPS_TASK), jobs, columns, quiet)
@@ -210,8 +215,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--page", type=Path, default=PAGE)
     parser.add_argument("--summary", type=Path, default=SUMMARY, help="the page of the means")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument(
+        "--part", action="append", choices=PARTS, help="write these tables only; may be repeated"
+    )
     options = parser.parse_args(arguments)
-    certificates(options.page, options.summary, options.tasks, options.jobs, options.quiet)
+    certificates(
+        options.page,
+        options.summary,
+        options.tasks,
+        options.jobs,
+        options.quiet,
+        options.part or PARTS,
+    )
 
 
 if __name__ == "__main__":

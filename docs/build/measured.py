@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from marks import made_by, replaced
+from marks import replaced
 
 from certivote._utils.files import write_whole
 
@@ -28,7 +28,7 @@ def rows_of(program: str) -> str:
     printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     print(printed, file=sys.stderr)
     rows = [line for line in printed.splitlines() if line.startswith("|")]
-    return "\n".join(rows) + f"\n\n{made_by()}\n"
+    return "\n".join(rows) + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-from marks import made_by
 
 from certivote import format_up
 from certivote._utils.files import write_whole
@@ -183,11 +182,11 @@ SENTENCES = (
 
 def document(table: Table1, pictures: Sequence[str] = ()) -> str:
     """Return the page: the table, its differences, the paper's sentences, and the time it took."""
+    versions = sorted({record.certivote_version for record in table.records.values()})
     parts = [
         "# Table 1 of the paper, reproduced\n",
-        f"Written by `make tables`. {made_by()}\n",
-        "Each cell: test risk and bound, rounded up; in brackets the authors' cell and the "
-        "difference of the bounds.\n",
+        f"Written by `make tables`, with certivote {' and '.join(versions)}. Each cell: test risk "
+        "and bound, rounded up; in brackets the authors' cell and the difference of the bounds.\n",
         table.to_markdown(),
         "## Differences\n",
         differences(table),

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from marks import made_by
 from scipy.stats import binomtest
 
+from certivote import __version__
 from certivote.bounds import list_bounds
 
 # The rows that every run has, and the worlds in which it runs them, the columns of the table.
@@ -26,6 +26,8 @@ WORLDS = {
     "most labels do not occur",
     "learned prior": "20 voters that err on 40%, three labels, samples of 80; the prior has been "
     "learned on another sample, and fits that one far too well",
+    "single voters": "8 voters that err equally often and independently, two labels; in turn on "
+    "0.5%, 1.6%, 5%, 16% and 50% of the examples, with samples of 5, 50, 500 and 5,000",
 }
 
 PAGE = """# Do the certificates hold?
@@ -33,7 +35,7 @@ PAGE = """# Do the certificates hold?
 A certificate at δ may be false on a fraction δ of all samples, not more. `make validity` draws
 samples from worlds in which every risk is known, has the program certify votes on them, and counts
 the samples on which a certificate was false. It writes this page: {total} samples in all, each one
-drawn example by example and certified. {made_by}
+drawn example by example and certified, by certivote {version}.
 
 Each cell is the share of samples with a false certificate, and the 99% interval of its probability
 (Clopper and Pearson, two-sided). 5% is the default δ, and `best` the default bound.
@@ -146,7 +148,7 @@ def page_of(rows: list[dict[str, Any]]) -> str:
     ]
     worst = max(rows, key=lambda row: row["failures"] / row["samples"] / row["delta"])
     return PAGE.format(
-        made_by=made_by(),
+        version=__version__,
         total=f"{sum(row['samples'] for row in rows):,}",
         pipeline="\n".join(pipeline),
         table="\n".join(table),

@@ -5,6 +5,7 @@ import pytest
 
 from certivote import Moments, VoteStatistics, minimize
 from certivote.bounds import get_bound
+from certivote.bounds.first_order import FirstOrderBound
 from certivote.divergences import kl_inverse_upper
 
 BOTH = ("seeger", "cantelli")
@@ -54,3 +55,32 @@ def test_the_minimum_is_that_of_the_better_part(name, seed):
     # One-sided, and at all of δ, the Gibbs risk alone may be a little lower than at half of it.
     gibbs = minimize(get_bound("gibbs", delta=0.025, constant="exact"), statistics).value
     assert found <= gibbs + 1e-10
+
+
+# By how much a prior likes voters that err: not at all, the good ones, the bad ones.
+PRIORS = {"even": 0.0, "good": -20.0, "bad": 20.0}
+
+
+@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("liked", PRIORS)
+@pytest.mark.parametrize("m", [60, 1500])
+def test_few_starts_lead_where_all_of_them_do(name, liked, m, monkeypatch):
+    rng = np.random.default_rng(m)
+    hard = rng.beta(0.3, 1.0, size=(m, 1))
+    worlds = [
+        rng.random((m, 30)) < hard * rng.uniform(0.3, 1.5, 30),
+        rng.random((m, 30)) < np.where(np.arange(30) < 3, 0.1, 0.4),
+    ]
+    bound, fewer = get_bound(name), 0
+    for losses in worlds:
+        statistics = VoteStatistics.from_losses(losses)
+        prior = np.exp(PRIORS[liked] * statistics.error_rates)
+        prior /= prior.sum()
+        few = minimize(bound, statistics, prior)
+        with monkeypatch.context() as patch:
+            patch.setattr(FirstOrderBound, "needs_few_starts", False)
+            every = minimize(bound, statistics, prior)
+        assert few.converged
+        assert few.value <= every.value * (1 + 1e-8)
+        fewer += few.n_iter < every.n_iter
+    assert fewer == len(worlds)

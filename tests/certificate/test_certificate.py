@@ -297,6 +297,47 @@ def test_a_file_follows_the_schema(tmp_path, name, constant):
         assert written["claim"] == certificate.claim
 
 
+CONSTANTS = [
+    (name, constant)
+    for name in (*list_moment_bounds(), "dirichlet")
+    for constant in get_bound(name).constants
+]
+
+
+@pytest.mark.parametrize(("name", "constant"), CONSTANTS)
+def test_a_file_with_any_constant_is_recomputed(tmp_path, name, constant):
+    votes, y = make_votes(m=3000, error=0.02)  # so many that no bound says 1
+    bound = get_bound(name, constant=constant)
+    written = json.loads(certify(votes, y, WEIGHTS, bound).to_json(tmp_path / "made.json"))
+    assert written["bound_parameters"]["constant"] == constant
+    assert written["risk_bound"] < 1.0
+    read = Certificate.from_json(tmp_path / "made.json")
+    read.verify()
+    read.verify(votes, y)
+    # No value below that of its constant is accepted: not under its name, nor under that of others.
+    larger = [
+        other
+        for other in bound.constants
+        if certify(votes, y, WEIGHTS, get_bound(name, constant=other)).risk_bound
+        > written["risk_bound"] + 1e-6
+    ]
+    assert larger or constant in ("maurer", "anytime")
+    tampered = [change(bound_parameters__constant=other) for other in larger]
+    for tamper in (*tampered, change(risk_bound=written["risk_bound"] - 1e-6)):
+        path = write(tmp_path / "changed.json", with_claim(tamper(written)))
+        with pytest.raises(CertificateError):
+            Certificate.from_json(path).verify()
+
+
+@pytest.mark.parametrize("name", ["mcallester", "lacasse", "bennett"])
+def test_a_file_with_a_constant_that_its_bound_lacks_is_refused(tmp_path, name):
+    written = json.loads(certify(VOTES, Y, WEIGHTS, name).to_json(tmp_path / "made.json"))
+    lacking = "anytime" if name == "bennett" else "one-sided"
+    path = write(tmp_path / "changed.json", change(bound_parameters__constant=lacking)(written))
+    with pytest.raises(CertificateError, match=f"constant.*'{name}', got '{lacking}'"):
+        Certificate.from_json(path)
+
+
 def assert_same(one, other):
     assert one == other
     assert hash(one) == hash(other)

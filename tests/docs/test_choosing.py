@@ -58,8 +58,19 @@ def test_the_means_of_one_task_are_its_figures_and_the_smallest_is_first(pages):
         assert {name: row[column] for name, row in means.items()} == figures
     limits = [float(row["mean certificate"]) for row in means.values()]
     assert limits == sorted(limits)
-    assert f"certivote {__version__}" in page
-    assert f"certivote {__version__}" in summary
+    said = f"\n*Made by certivote {__version__}.*\n"
+    assert page.count(said) == len(MARKS) - 1  # all but that of many stumps
+    assert said in summary
+
+
+def test_tables_of_one_part_leave_the_others(choosing, page, tmp_path, reference_path):
+    path = tmp_path / "page.md"
+    path.write_text(PAGE, encoding="utf-8")
+    choosing.main(["glass", "--quiet", "--page", str(path), "--part", "stumps"])
+    text = path.read_text(encoding="utf-8")
+    for mark in ("stumps", "stumps test risks"):
+        assert rows_of(text, mark) == rows_of(page, mark)
+    assert text.count("\nold\n") == len(MARKS) - 2
 
 
 def test_every_bound_has_a_column_and_the_rest_of_the_page_stays(page):

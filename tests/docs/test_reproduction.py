@@ -1,9 +1,11 @@
 """The page of the reproduction: the paper's sentences, the differences and the time."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
+import certivote
 from certivote.reproduce import LEARNERS, RecordStore, Table1, read_reference, run
 from certivote.reproduce.run import time_spent
 from certivote.reproduce.table import Cell
@@ -83,6 +85,14 @@ def test_page_tells_the_sentences_and_the_time(reproduction, table):
     spent = time_spent(list(table.records.values()))
     assert spent["voters"] > 0
     assert f"| {spent['bounds']:.1f} |" in page
+
+
+def test_page_tells_the_versions_of_its_records(reproduction, table):
+    records = list(table.records.values())
+    assert f"with certivote {certivote.__version__}." in reproduction.document(table)
+    older = [replace(records[0], certivote_version="0.0.1"), *records[1:]]
+    page = reproduction.document(Table1(older, table.reference))
+    assert f"with certivote 0.0.1 and {certivote.__version__}." in page
 
 
 def test_a_run_of_some_learners_or_without_the_paper_has_a_page(reproduction, table):

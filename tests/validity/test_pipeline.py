@@ -28,6 +28,9 @@ pytestmark = [
     pytest.mark.slow,
     # scikit-learn thinks of regression where labels are many.
     pytest.mark.filterwarnings("ignore:The number of unique classes is greater than 50%"),
+    # Draws from a finite population repeat some of its rows.
+    pytest.mark.filterwarnings("ignore:.* have a twin among:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Rows come several times among:UserWarning"),
 ]
 
 DELTA = 0.05  # the default of all that is fitted here

@@ -179,6 +179,35 @@ def test_certificates_of_one_voter_fail_as_rarely_as_they_say(name, m):
     assert max(binom.pmf(k[free < p], m, p).sum() for p in np.geomspace(0.005, 0.5, 25)) > 0.05
 
 
+def largest_refuted(name, m, p):
+    """The largest number of errors of one voter in m examples with a certificate below p, or −1."""
+    bound = get_bound(name)
+
+    def value(k):
+        votes = np.arange(m)[:, None] < k
+        return bound.value(bound.count(votes, np.zeros(m, dtype=bool)), [1.0])
+
+    low, high = -1, m  # the certificate of m errors is 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if value(middle) < p - ROUNDING else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("name", [name for name in REFERENCES if name not in MOMENT_BOUNDS])
+@pytest.mark.parametrize("m", [5, 100, 5_000])
+def test_certificates_of_one_voter_that_see_all_rows_fail_as_rarely(name, m):
+    """The more errors, the larger the certificate: a binomial probability says how often it fails.
+
+    Nearly all of δ is used up, if there is but one test: more δ would be caught.
+    """
+    rates = np.geomspace(0.005, 0.5, 7)
+    failing = [float(binom.cdf(largest_refuted(name, m, p), m, p)) for p in rates]
+    assert max(failing) <= 0.05
+    if name in ("heldout", "occam") and m == 5_000:
+        assert max(failing) > 0.04
+
+
 @pytest.mark.parametrize(("m", "n"), [(5, 2), (50, 10), (700, 3), (5_000, 40)])
 def test_the_luckiest_of_many_voters_is_certified_rightly(m, n):
     """n independent voters of rates in [0.005, 0.5]: one is chosen, at the default settings."""
@@ -220,6 +249,25 @@ def test_limits_for_all_sizes_hold_at_every_one_of_them(p):
     # Without a constant looking again and again is caught.
     free = refuted_at_some_size(np.random.default_rng(0), p, np.zeros(5_000), 0.1)
     assert not holds(free, 400, 0.1)
+
+
+@pytest.mark.parametrize("shares", [(0.01, 0.05), (0.1, 0.2), (0.3, 0.4)])
+def test_limits_of_three_outcomes_hold_at_every_size(shares):
+    """Both of two voters err, one of them, none: lacasse's ball, after every example."""
+    m, rng, delta = np.arange(1, 5_001), np.random.default_rng(2), 0.1
+    truth = np.array([*shares, 1 - sum(shares)])
+    bound = get_bound("lacasse", constant="anytime", delta=delta)
+    logs = np.array([bound.radius(2, 0.0, int(size), outcomes=3) * size for size in m])
+    np.testing.assert_allclose(logs, np.log((2 * m + 1) / delta), rtol=1e-12)
+    failures = free = 0
+    for _ in range(400):
+        outcomes = rng.choice(3, size=m.size, p=truth)
+        seen = np.cumsum(outcomes[:, None] == np.arange(3), axis=0) / m[:, None]
+        divergence = m * rel_entr(seen, truth).sum(axis=1)
+        failures += bool(np.any(divergence > logs))
+        free += bool(np.any(divergence > -math.log(delta)))
+    assert holds(failures, 400, delta)
+    assert not holds(free, 400, delta)  # looking again and again without a constant
 
 
 @pytest.mark.parametrize("p", [0.005, 0.1, 0.5])

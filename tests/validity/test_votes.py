@@ -6,6 +6,7 @@ replacement, and the risk of any vote is its share of errors in the whole popula
 docs/validity.md; the same count must catch what is broken on purpose.
 """
 
+import re
 import runpy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ from scipy.stats import beta
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.frozen import FrozenEstimator
 
+import certivote
 from certivote import (
     MajorityVoteClassifier,
     UnlabelledStatistics,
@@ -133,6 +135,21 @@ POPULATIONS = {
 }
 
 
+def alike(rate, m, size=2000):
+    """Eight voters, each of which errs on that share of the examples, whatever the others do."""
+    rng = np.random.default_rng([m, round(size * rate)])
+    y = rng.integers(2, size=size)
+    wrong = rng.permuted(np.tile(np.arange(size)[:, None] < round(size * rate), 8), axis=0)
+    return Population(np.where(wrong, 1 - y[:, None], y[:, None]), y, m, DELTA)
+
+
+DELTA = 0.05  # the default
+# The luckiest of voters that are alike: where a bound on single voters is at its tightest.
+SINGLE_VOTERS = [
+    alike(rate, m) for rate in np.geomspace(0.005, 0.5, 5) for m in (5, 50, 500, 5_000)
+]
+
+
 def violations_of(value_of, population, draws, seed):
     """How often the value lies below the risk of the vote that it is about."""
     rng, count = np.random.default_rng(seed), 0
@@ -167,6 +184,14 @@ def test_the_risk_of_a_population_is_that_of_a_large_sample():
         )
 
 
+# Few rows, few errors, and both in plenty: the bounds that have no moments, at their default.
+@pytest.mark.parametrize("name", NAMES)
+def test_certificates_of_lucky_voters_hold(name):
+    few = [one for one in SINGLE_VOTERS if one.m <= 500][::2]
+    failures = sum(violations_of(certified(name), one, 4, seed=11) for one in few)
+    assert holds(failures, 4 * len(few), DELTA)
+
+
 @pytest.mark.parametrize("scenario", POPULATIONS)
 @pytest.mark.parametrize("name", NAMES)
 def test_certificates_hold(name, scenario):
@@ -177,7 +202,6 @@ def test_certificates_hold(name, scenario):
 # --- the table: every bound, in every world ---
 
 TABLE = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "build" / "validity.py"))
-DELTA = 0.05  # the default
 # So loose, as any weights are as valid as the best.
 QUICK = LBFGS(0, 0, tol=1e-2)
 TWO_LABELS = ("easy", "hard", "small sample", "more voters than examples", "ties")
@@ -263,7 +287,10 @@ def is_refuted_at_some_look(bound, population, rng, looks, anytime=True):
 
 
 def in_the_table(scenario):
-    return replace(POPULATIONS[scenario], delta=DELTA)
+    """The populations of a column."""
+    if scenario == "single voters":
+        return SINGLE_VOTERS
+    return [replace(POPULATIONS[scenario], delta=DELTA)]
 
 
 # Labels that come late are warned of, as they should be.
@@ -272,9 +299,14 @@ def in_the_table(scenario):
 @pytest.mark.parametrize("scenario", TABLE["WORLDS"])
 @pytest.mark.parametrize(("name", "sequences"), [("best", 250), ("heldout", 1000)])
 def test_certificates_at_all_looks_hold_on_many_samples(name, sequences, scenario, validity_table):
-    population, rng = in_the_table(scenario), np.random.default_rng(23)
-    bound = tight(name, DELTA)
-    failures = sum(is_refuted_at_some_look(bound, population, rng, 3) for _ in range(sequences))
+    populations, rng = in_the_table(scenario), np.random.default_rng(23)
+    bound, draws = tight(name, DELTA), -(-sequences // len(populations))
+    failures = sum(
+        is_refuted_at_some_look(bound, population, rng, 3)
+        for population in populations
+        for _ in range(draws)
+    )
+    sequences = draws * len(populations)
     validity_table(f"{name}, anytime", scenario, DELTA, sequences, failures)
     assert holds(failures, sequences, DELTA)
 
@@ -283,8 +315,9 @@ def test_certificates_at_all_looks_hold_on_many_samples(name, sequences, scenari
 @pytest.mark.parametrize("scenario", TABLE["WORLDS"])
 @pytest.mark.parametrize("name", list(REFERENCES)[::-1])  # the slow ones first
 def test_certificates_hold_on_many_samples(name, scenario, validity_table):
-    draws = REFERENCES[name].long_run
-    failures = refutations(tight(name, DELTA), in_the_table(scenario), draws, seed=20)
+    populations, draws = in_the_table(scenario), REFERENCES[name].long_run
+    each = draws // len(populations)
+    failures = sum(refutations(tight(name, DELTA), one, each, seed=20) for one in populations)
     validity_table(name, scenario, DELTA, draws, failures)
     assert holds(failures, draws, DELTA)
 
@@ -293,7 +326,7 @@ def test_certificates_hold_on_many_samples(name, scenario, validity_table):
 @pytest.mark.parametrize("scenario", TWO_LABELS)
 @pytest.mark.parametrize("name", UNLABELLED)
 def test_certificates_with_unlabelled_examples_hold_on_many_samples(name, scenario, validity_table):
-    population = in_the_table(scenario)
+    (population,) = in_the_table(scenario)
     failures = refutations(tight(name, DELTA), population, 1000, 22, unlabelled=5 * population.m)
     validity_table(f"{name}, unlabelled", scenario, DELTA, 1000, failures)
     assert holds(failures, 1000, DELTA)
@@ -315,6 +348,8 @@ def rows_of_all_cells():
 
 def test_the_worlds_are_what_the_page_says():
     for world, words in TABLE["WORLDS"].items():
+        if world not in POPULATIONS:
+            continue
         population = POPULATIONS[world]
         labels = {2: "two labels", 3: "three labels"}.get(population.y.max() + 1, "400 labels")
         assert words.startswith(f"{population.n} voters that err on ")
@@ -322,6 +357,14 @@ def test_the_worlds_are_what_the_page_says():
         assert f"samples of {population.m}" in words
         rate = float(words.split("%")[0].split()[-1]) / 100
         assert population.losses.mean() == pytest.approx(rate, abs=0.05)
+    (words,) = (words for world, words in TABLE["WORLDS"].items() if world not in POPULATIONS)
+    numbers = [float(x.replace(",", "")) for x in re.findall(r"[0-9][0-9.,]*[0-9]|[0-9]", words)]
+    rates = sorted({100 * float(x.losses[:, 0].mean()) for x in SINGLE_VOTERS})
+    sizes = sorted({x.m for x in SINGLE_VOTERS})
+    assert numbers == [8, *(pytest.approx(rate, abs=0.5) for rate in rates), *sizes]
+    for one in SINGLE_VOTERS:
+        assert one.votes.shape[1] == 8
+        assert np.ptp(one.losses.mean(axis=0)) == 0.0  # all of them equally often
     unseen = POPULATIONS["unseen labels"]
     seen = np.unique(unseen.draw(np.random.default_rng(0))[1])
     assert len(seen) < len(np.unique(unseen.y)) / 2
@@ -348,6 +391,7 @@ def test_the_page_has_one_table_with_every_bound():
     assert all(line[1:3] == ["5%", "2,000"] for line in table)
     total = sum(row["samples"] for row in rows if row["bound"] != "pipeline")
     assert f"{total:,} samples in all" in " ".join(lines)
+    assert f"by certivote {certivote.__version__}." in " ".join(lines)
     (fits,) = (line for line in lines if line.startswith("| whole fits |"))
     assert fits.strip("| ").split(" | ")[1:3] == ["10%", "300"]
 
@@ -451,6 +495,12 @@ ALIKE = make_population(60, 2, 0.3, m=50, delta=0.05, seed=8)
 )
 def test_broken_tests_are_caught(broken, population):
     assert not holds(violations_of(broken, population, 400, seed=30), 400, population.delta)
+
+
+def test_the_luckiest_voter_at_the_price_of_one_is_caught():
+    broken = best_of_many_for_the_price_of_one
+    failures = sum(violations_of(broken, one, 20, seed=34) for one in SINGLE_VOTERS)
+    assert not holds(failures, 20 * len(SINGLE_VOTERS), DELTA)
 
 
 def test_the_best_of_many_at_its_own_price_holds():

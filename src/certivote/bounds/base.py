@@ -64,8 +64,8 @@ class Bound(Parametrised, ABC):
     )
     # Whether it speaks of votes only that were fixed before the sample: `fixed_weights`.
     fixed: ClassVar[bool] = False
-    # Whether a descent should start from single voters too.
-    has_single_starts: bool = True
+    # Whether a descent leads to what is smallest from nearly anywhere: few starts suffice.
+    needs_few_starts: bool = False
     # Whether a disagreement from more, unlabelled examples makes it smaller.
     uses_unlabelled: bool = False
 

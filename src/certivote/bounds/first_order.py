@@ -64,9 +64,9 @@ class FirstOrderBound(MomentBound):
         return combine(2.0 * largest.value, (2.0, largest))
 
     @property
-    def has_single_starts(self) -> bool:  # type: ignore[override]
-        """Whether single voters are worth a start: where voters agree 2R⁺ is smaller."""
-        return not self.alone
+    def needs_few_starts(self) -> bool:  # type: ignore[override]
+        """Whether few starts suffice: where few voters have weight, and agree, 2R⁺ is smaller."""
+        return self.alone
 
     def members(self) -> tuple[Bound, ...]:
         """Return the part that is descended."""
