@@ -1,3 +1,3 @@
 """The version of certivote: the only place where it is written."""
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"

@@ -105,7 +105,7 @@ class LacasseBound(BallBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"exact", "maurer"}, default=None
+    constant : {"exact", "maurer", "anytime"}, default=None
         The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
 
     References
@@ -150,7 +150,7 @@ class Lacasse2Bound(BallBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"one-sided", "exact", "maurer"}, default=None
+    constant : {"one-sided", "exact", "maurer", "anytime"}, default=None
         The constant c₂: the published 2√m ("maurer"), the smaller ξ(m) ("exact"), or, for what is
         bounded from above only, c₊(m, ·) ("one-sided", and None).
 

@@ -33,7 +33,7 @@ class SharpBound(BallBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"exact", "maurer"}, default=None
+    constant : {"exact", "maurer", "anytime"}, default=None
         The constant c₂: the published 2√m ("maurer"), or the smaller ξ(m) ("exact", and None).
 
     References

@@ -1,6 +1,5 @@
 """Trees on bags of the rows that were drawn so that every pair leaves as many rows outside."""
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -99,10 +98,6 @@ def _exchange(
     return most
 
 
-# A fit asks for them twice, and so does verifying it.
-_cached = lru_cache(maxsize=1)(even_bags)
-
-
 class BaggedTrees(ClassifierMixin, BaseEstimator):
     """The paper's trees, each on a share of the rows: what ``certification="oob"`` trains.
 
@@ -181,7 +176,7 @@ class BaggedTrees(ClassifierMixin, BaseEstimator):
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
         """The rows that each tree was trained on: they are drawn again, by the same seed."""
-        return [np.flatnonzero(bag) for bag in _cached(*self.drawn_).T]
+        return [np.flatnonzero(bag) for bag in even_bags(*self.drawn_).T]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label that most trees name; the first one where several are as many.

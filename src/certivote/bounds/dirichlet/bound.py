@@ -70,7 +70,7 @@ class DirichletBound(ConstantBound):
     ----------
     delta : float, default=0.05
         The probability that the certificate may fail, in (0, 1).
-    constant : {"one-sided", "exact", "maurer"}, default=None
+    constant : {"one-sided", "exact", "maurer", "anytime"}, default=None
         The constant c₂: the published 2√m ("maurer"), the smaller ξ(m) ("exact"), or, for what is
         bounded from above only, c₊(m, ·) ("one-sided", and None).
     cells : sequence of (K₀, z, share)
