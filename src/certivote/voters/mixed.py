@@ -26,6 +26,9 @@ from .trees import grow
 __all__ = ["UNDECIDED", "Joined", "Mixed", "folds_of", "joined_of"]
 
 _FOLDS = 5
+# What large weights cost. On few rows the weights of members that are about as good differ by
+# chance, which errs more often at a tenth of this: see `benchmarks/mixed.py --penalties`.
+_PENALTY = 10.0
 # What is known of a voter on a row of which nobody was asked who had not seen it.
 UNDECIDED = 0.5
 
@@ -79,7 +82,7 @@ class Joined:
     @property
     def weights(self) -> NDArray[np.float64]:
         """The weights of the voters, by logistic regression; equal in a block."""
-        of_blocks = logistic_of_shares(self.shares)
+        of_blocks = logistic_of_shares(self.shares, _PENALTY)
         weights = np.repeat(of_blocks / self.sizes, self.sizes)
         return np.asarray(weights / weights.sum())
 
@@ -142,8 +145,9 @@ class Mixed(BaseEstimator):
 
     The weights come from logistic regression of the vote's margin on the rows of `fit`, where each
     voter that speaks on a row was not trained on it: of a forest the trees out of whose bag it is,
-    of the others those of five that were trained without the row's fold. Trees of a forest have
-    equal weights. The voters are then trained on all rows.
+    of the others those of five that were trained without the row's fold. Its penalty keeps weights
+    of members that few rows cannot tell apart close to each other. Trees of a forest have equal
+    weights. The voters are then trained on all rows.
 
     Parameters
     ----------
