@@ -2,6 +2,7 @@
 
 from typing import Any, TypeVar
 
+from .._utils.registering import add_class
 from .base import Bound
 from .moment import MomentBound
 from .parameters import check_claimed_delta
@@ -58,19 +59,7 @@ def register(bound: BoundType) -> BoundType:
     CautiousTandem(delta=0.01)
     >>> del BOUNDS["cautious"]
     """
-    if not (isinstance(bound, type) and issubclass(bound, Bound)):
-        raise TypeError(f"bound must be a subclass of Bound, got {bound!r}.")
-    for fact in ("name", "formula", "reference"):
-        if not isinstance(getattr(bound, fact, None), str) or not getattr(bound, fact):
-            raise ValueError(f"{bound.__name__} must say its {fact} in a class attribute.")
-    missing: frozenset[str] = getattr(bound, "__abstractmethods__", frozenset())
-    if missing:
-        raise TypeError(f"{bound.__name__} must write {', '.join(sorted(missing))}.")
-    if BOUNDS.get(bound.name, bound) is not bound:
-        raise ValueError(
-            f"the name {bound.name!r} is taken by {BOUNDS[bound.name].__name__}: choose another."
-        )
-    BOUNDS[bound.name] = bound
+    add_class(BOUNDS, "bound", bound, Bound, "name", "formula", "reference")
     return bound
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
 from typing import Any
 
+from .._utils.registering import add_class
 from .._utils.validation import check_number, did_you_mean
 from .abstaining import AbstainFamily
 from .base import Family
@@ -54,21 +55,9 @@ def register(family: type[Family]) -> type[Family]:
     >>> register(ClassFamily).kind  # those of the library are known already
     'recall'
     """
-    if not (isinstance(family, type) and issubclass(family, Family)):
-        raise TypeError(f"family must be a subclass of Family, got {family!r}.")
-    kind = getattr(family, "kind", None)
-    if not isinstance(kind, str) or not kind:
-        raise ValueError(f"{family.__name__} must say its name in the class attribute 'kind'.")
-    if FAMILIES.get(kind, family) is not family:
-        raise ValueError(
-            f"kind {kind!r} is taken by {FAMILIES[kind].__name__}: choose another name."
-        )
-    if not is_dataclass(family):
+    if isinstance(family, type) and not is_dataclass(family):
         raise TypeError(f"{family.__name__} must be a frozen dataclass.")
-    missing: frozenset[str] = getattr(family, "__abstractmethods__", frozenset())
-    if missing:
-        raise TypeError(f"{family.__name__} must write {', '.join(sorted(missing))}.")
-    FAMILIES[kind] = family
+    add_class(FAMILIES, "family", family, Family, "kind")
     return family
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from .._utils.registering import add_class
 from .base import DEFAULT_KIND, Statistics
 from .out_of_bag import OutOfBagStatistics
 from .votes import VoteStatistics
@@ -42,17 +43,7 @@ def register(kind: Kind) -> Kind:
     'PanelStatistics'
     >>> del KINDS["panel"]
     """
-    if not (isinstance(kind, type) and issubclass(kind, Statistics)):
-        raise TypeError(f"kind must be a subclass of Statistics, got {kind!r}.")
-    name = getattr(kind, "kind", None)
-    if not isinstance(name, str) or not name:
-        raise ValueError(f"{kind.__name__} must say its name in the class attribute 'kind'.")
-    if KINDS.get(name, kind) is not kind:
-        raise ValueError(f"kind {name!r} is taken by {KINDS[name].__name__}: choose another name.")
-    missing: frozenset[str] = getattr(kind, "__abstractmethods__", frozenset())
-    if missing:
-        raise TypeError(f"{kind.__name__} must write {', '.join(sorted(missing))}.")
-    KINDS[name] = kind
+    add_class(KINDS, "kind", kind, Statistics, "kind")
     return kind
 
 
