@@ -576,18 +576,25 @@ def binomial_limit(k, m, delta):
     return high
 
 
-def sequential_limit(k, m, delta):
+def sequential_limit(k, m, delta, c=0, d=1):
     """The rate at which the mixture over smaller rates is 1/δ: the largest that it does not refute.
 
-    ∫₀¹ uᵏ ((1−pu)/(1−p))ᵐ⁻ᵏ du, where ∫₀ᵖ tᵏ(1−t)ᵐ⁻ᵏ dt is that times pᵏ⁺¹(1−p)ᵐ⁻ᵏ, and has the
-    probability of more than k errors in m + 1 trials at rate p as its share of the whole.
+    The mean of uᵏ ((1−pu)/(1−p))ᵐ⁻ᵏ over u from c to d, where ∫₀ᵖ tᵏ(1−t)ᵐ⁻ᵏ dt is the integral
+    from 0 to 1 times pᵏ⁺¹(1−p)ᵐ⁻ᵏ, and has the probability of more than k errors in m + 1 trials at
+    rate p as its share of the whole.
     """
+    c, d = mpf(c), mpf(d)
     whole = 1 / ((m + 1) * MP.binomial(m, k))
     low, high = mpf(k) / m, mpf(1)
     for _ in range(_BISECTIONS if k < m else 0):
         middle = (low + high) / 2
-        share = 1 - binomial_tail(k, m + 1, middle)
-        mixture = whole * share / (middle ** (k + 1) * (1 - middle) ** (m - k))
+        # By the tails that are small: more than k errors are at most m − k right answers.
+        if c * middle * m > k:
+            share = binomial_tail(k, m + 1, c * middle) - binomial_tail(k, m + 1, d * middle)
+        else:
+            share = binomial_tail(m - k, m + 1, 1 - d * middle)
+            share -= binomial_tail(m - k, m + 1, 1 - c * middle) if c > 0 else 0
+        mixture = whole * share / ((d - c) * middle ** (k + 1) * (1 - middle) ** (m - k))
         low, high = (low, middle) if mixture >= 1 / delta else (middle, high)
     return high
 

@@ -18,6 +18,7 @@ from certivote import (
     certify,
 )
 from certivote.bounds import HeldoutBound, clopper_pearson, get_bound, sequential_limit
+from certivote.voters import PredictionTable
 from reference import binomial_tail
 
 
@@ -261,27 +262,33 @@ def test_large_labels_of_two_types_are_refused():
 # --- limits that hold at all sizes at once ---
 
 
-def mixture(k, m, p):
-    """∫₀¹ uᵏ ((1−pu)/(1−p))ᵐ⁻ᵏ du, integrated."""
-    return mpmath.quad(
-        lambda u: u**k * ((1 - p * u) / (1 - p)) ** (m - k), [0, min(1, k / (m * p)), 1]
-    )
+def mixture(k, m, p, c=0.0, d=1.0):
+    """The mean of uᵏ ((1−pu)/(1−p))ᵐ⁻ᵏ over u from c to d, integrated."""
+    peak = min(max(c, k / (m * p)), d)
+    points = [c, peak, d] if c < peak < d else [c, d]
+    return mpmath.quad(lambda u: u**k * ((1 - p * u) / (1 - p)) ** (m - k), points) / (d - c)
 
 
+@pytest.mark.parametrize("parts", [None, (0.0, 0.5), (0.25, 0.75), (0.5, 1.0)])
 @pytest.mark.parametrize("delta", [0.05, 1e-6])
-def test_sequential_limits_are_where_the_mixture_reaches_its_level(delta):
+def test_sequential_limits_are_where_the_mixture_reaches_its_level(delta, parts):
+    ends = parts or (0.0, 1.0)
     for k, m in ((0, 1), (0, 100), (1, 2), (20, 1_000), (37, 90), (99, 100), (150, 3_000)):
-        limit = sequential_limit(k, m, delta)
+        limit = sequential_limit(k, m, delta, parts)
         with mpmath.workdps(40):
-            assert mixture(k, m, mpmath.mpf(limit)) >= 1 / mpmath.mpf(delta)
+            if limit < 1.0:  # where it is 1, it says nothing
+                assert mixture(k, m, mpmath.mpf(limit), *ends) >= 1 / mpmath.mpf(delta)
             below = mpmath.mpf(limit) - mpmath.mpf(10) ** -9
             if limit < 1.0 - 1e-9:
-                assert mixture(k, m, below) < 1 / mpmath.mpf(delta)
-        assert limit > clopper_pearson(k, m, delta)
+                assert mixture(k, m, below, *ends) < 1 / mpmath.mpf(delta)
+        assert limit == 1.0 or limit > clopper_pearson(k, m, delta)
 
 
 def test_sequential_limits_of_known_counts():
     assert sequential_limit(20, 1_000) <= 0.0365  # however often one looks
+    # Part A lets one expect 2% of errors: about half of the limit.
+    assert sequential_limit(20, 1_000, mixture=(0.25, 0.85)) <= 0.0352
+    assert sequential_limit(20, 1_000, mixture=(0.0, 1.0)) == sequential_limit(20, 1_000)
     assert sequential_limit(7, 7) == 1.0
     values = [sequential_limit(k, 50) for k in range(51)]
     assert values == sorted(values)
@@ -297,3 +304,46 @@ def test_the_bound_takes_the_sequential_limit():
     assert bound.value(statistics, uniform) == sequential_limit(k, 200)
     with pytest.raises(ValueError, match="anytime must be True, False or None"):
         HeldoutBound(anytime="yes").value(statistics, uniform)
+
+
+# --- a mixture that was chosen on other data ---
+
+
+def test_a_chosen_mixture_is_carried_by_the_vote_and_its_file(tmp_path):
+    rng = np.random.default_rng(1)
+    y = rng.integers(2, size=900)
+    table = np.where(rng.random((900, 5)) < 0.2, 1 - y[:, None], y[:, None])
+    bound = HeldoutBound(anytime=True, mixture=(0.3, 0.8))
+    vote = MajorityVoteClassifier(PredictionTable(), bound=bound, anytime=True)
+    limits = []
+    for rows in np.split(np.arange(900), 3):
+        vote.partial_fit(table[rows], y[rows])
+        made = vote.certificate_
+        k, m = made.evidence["vote_errors"], made.evidence["vote_size"]
+        assert made.risk_bound == sequential_limit(k, m, mixture=(0.3, 0.8))
+        limits.append(sequential_limit(k, m))
+    assert made.risk_bound < limits[-1]
+    assert any("weights and the mixture were fixed without" in text for text in made.assumptions)
+    made.to_json(tmp_path / "certificate.json")
+    read = Certificate.from_json(tmp_path / "certificate.json")
+    assert read == made
+    read.verify(table, y)
+    written = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
+    assert written["bound_parameters"]["mixture"] == [0.3, 0.8]
+    for other in (None, [0.0, 0.3], [0.8, 0.3], "all"):
+        changed = written | {"bound_parameters": written["bound_parameters"] | {"mixture": other}}
+        with pytest.raises(CertificateError):
+            Certificate.from_dict(changed).verify()
+
+
+@pytest.mark.parametrize("wrong", [(0.5, 0.5), (0.8, 0.2), (-0.1, 0.5), (0.5, 1.1), (0.5,), "ab"])
+def test_a_mixture_that_is_none_is_refused(wrong):
+    with pytest.raises(ValueError, match="mixture must be two numbers"):
+        sequential_limit(1, 10, mixture=wrong)
+    with pytest.raises(ValueError, match="mixture must be two numbers"):
+        HeldoutBound(anytime=True, mixture=wrong).check_parameters()
+
+
+def test_a_mixture_is_for_limits_at_all_sizes():
+    with pytest.raises(ValueError, match="pass anytime=True"):
+        HeldoutBound(mixture=(0.2, 0.8)).check_parameters()

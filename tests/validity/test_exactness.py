@@ -58,7 +58,9 @@ def of_counts(limit, rng):
     k = int(rng.binomial(m, rng.beta(0.5, 2.0)))
     if limit is clopper_pearson:
         return limit(k, m, delta), reference.binomial_limit(k, m, mpf(delta)), 0.0
-    return limit(k, m, delta), reference.sequential_limit(k, m, mpf(delta)), 0.0
+    c, d = np.sort(rng.integers(0, 17, size=2)) / 16  # also the default, (0, 1)
+    c, d = (0.0, 1.0) if c == d else (float(c), float(d))
+    return limit(k, m, delta, (c, d)), reference.sequential_limit(k, m, mpf(delta), c, d), 0.0
 
 
 CASES = {

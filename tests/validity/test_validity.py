@@ -270,17 +270,20 @@ def test_limits_of_three_outcomes_hold_at_every_size(shares):
     assert not holds(free, 400, delta)  # looking again and again without a constant
 
 
+@pytest.mark.parametrize(("c", "d"), [(0.0, 1.0), (0.3, 0.8)])
 @pytest.mark.parametrize("p", [0.005, 0.1, 0.5])
-def test_sequential_limits_hold_at_every_size(p):
+def test_sequential_limits_hold_at_every_size(p, c, d):
     m, rng, failures, fixed = np.arange(1, 5_001), np.random.default_rng(1), 0, 0
     for _ in range(400):
         k = np.cumsum(rng.random(m.size) < p)
         # The limit is below p where the mixture at p has reached 1/δ, as it grows with p.
-        logs = betaln(k + 1, m - k + 1) + np.log(betainc(k + 1, m - k + 1, p))
+        inside = betainc(k + 1, m - k + 1, d * p) - betainc(k + 1, m - k + 1, c * p)
+        with np.errstate(divide="ignore"):  # far off, nothing is inside
+            logs = betaln(k + 1, m - k + 1) + np.log(np.maximum(inside, 0.0) / (d - c))
         logs -= (k + 1) * np.log(p) + (m - k) * np.log1p(-p)
         failures += bool(np.any(logs >= math.log(10)))
         fixed += bool(np.any(binom.cdf(k, m, p) <= 0.1))
-    last = sequential_limit(int(k[-1]), 5_000, 0.1)
+    last = sequential_limit(int(k[-1]), 5_000, 0.1, (c, d))
     assert (last < p) == (logs[-1] >= math.log(10))
     assert holds(failures, 400, 0.1)
     assert not holds(fixed, 400, 0.1)  # the limit of one size does not survive looking again

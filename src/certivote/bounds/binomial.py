@@ -68,22 +68,33 @@ def clopper_pearson(errors: int, n_samples: int, delta: float = 0.05) -> float:
     return round_up(high)
 
 
-def sequential_limit(errors: int, n_samples: int, delta: float = 0.05) -> float:
+def sequential_limit(
+    errors: int,
+    n_samples: int,
+    delta: float = 0.05,
+    mixture: tuple[float, float] | None = None,
+) -> float:
     """Return an upper limit of the probability of an error for all m at once, rounded up.
 
-    For every rate p the likelihood of the errors so far, mixed over a rate that is uniform below p,
-    over the likelihood at p itself is a martingale of mean 1, if p is the truth::
+    For every rate p the likelihood of the errors so far, mixed over a rate that is uniform between
+    ``cp`` and ``dp``, over the likelihood at p itself is a martingale of mean 1, if p is the
+    truth::
 
-        M(p) = ∫₀¹ uᵏ ((1−pu)/(1−p))ᵐ⁻ᵏ du = B(k+1, m−k+1) I_p(k+1, m−k+1) / (pᵏ⁺¹ (1−p)ᵐ⁻ᵏ)
+        M(p) = ∫ uᵏ ((1−pu)/(1−p))ᵐ⁻ᵏ du / (d−c), from c to d,
+             = B(k+1, m−k+1) (I_dp(k+1, m−k+1) − I_cp(k+1, m−k+1)) / ((d−c) pᵏ⁺¹ (1−p)ᵐ⁻ᵏ)
 
-    By Ville's inequality it reaches 1/δ at any m with a probability of at most δ. It grows with p:
-    the limit is where it is 1/δ. Rates above p, at which nobody would be too optimistic, are not
-    paid for.
+    By Ville's inequality it reaches 1/δ at any m with a probability of at most δ. It grows with p,
+    as ``(1−pu)/(1−p)`` does for every u ≤ 1: the limit is where it is 1/δ. Rates above p, at which
+    nobody would be too optimistic, are not paid for.
 
     Parameters
     ----------
     errors, n_samples, delta
         As in `clopper_pearson`. One may look after every trial, and stop whenever one likes.
+    mixture : (float, float), default=None
+        c and d, ``0 ≤ c < d ≤ 1``: which parts of the limit the rate of errors may be. All of them
+        if None. Any are valid that were fixed before the first trial; those that contain the share
+        k/m of the limit, as other data let one expect it, and little more make it smaller.
 
     References
     ----------
@@ -96,27 +107,53 @@ def sequential_limit(errors: int, n_samples: int, delta: float = 0.05) -> float:
     >>> from certivote.bounds import clopper_pearson, sequential_limit
     >>> format_up(sequential_limit(20, 1000)), format_up(clopper_pearson(20, 1000))
     ('0.0356', '0.0290')
+    >>> format_up(sequential_limit(20, 1000, mixture=(0.3, 0.8)))
+    '0.0341'
     """
     check_delta(delta)
     m, k = check_count("n_samples", n_samples), check_errors(errors, n_samples)
+    c, d = (0.0, 1.0) if mixture is None else check_mixture(mixture)
     if k == m:
         return 1.0
-    whole, low, high = float(betaln(k + 1.0, m - k + 1.0)), k / m, 1.0
+    whole = float(betaln(k + 1.0, m - k + 1.0)) - math.log(d - c)
+
+    def is_refuted(p: float) -> bool:
+        inside = _between(k, m, c * p, d * p)
+        if inside <= _SMALLEST_TAIL:
+            return False
+        terms = (
+            whole,
+            math.log(inside),
+            -(k + 1.0) * math.log(p),
+            -(m - k) * math.log1p(-p),
+        )
+        # It is small where its terms are large: what rounding may have added is taken off.
+        rounding = _TAIL_ERROR + 1e-14 * math.fsum(map(abs, terms))
+        return math.fsum(terms) - rounding >= -math.log(delta)
+
+    low, high = k / m, 1.0
+    if mixture is not None:
+        # Far above the limit too little is left between the two for a float.
+        step = 1.0 / m
+        while low + step < 1.0 and high == 1.0:
+            low, high = (low, low + step) if is_refuted(low + step) else (low + step, high)
+            step *= 2.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         if middle >= 1.0:
             break
-        terms = (
-            whole,
-            math.log(betainc(k + 1.0, m - k + 1.0, middle)),
-            -(k + 1.0) * math.log(middle),
-            -(m - k) * math.log1p(-middle),
-        )
-        # It is small where its terms are large: what rounding may have added is taken off.
-        rounding = _TAIL_ERROR + 1e-14 * math.fsum(map(abs, terms))
-        beyond = math.fsum(terms) - rounding >= -math.log(delta)
-        low, high = (low, middle) if beyond else (middle, high)
+        low, high = (low, middle) if is_refuted(middle) else (middle, high)
     return round_up(high)
+
+
+def _between(k: int, m: int, low: float, high: float) -> float:
+    """Return ``I_high(k+1, m−k+1) − I_low(k+1, m−k+1)``, not more."""
+    if low == 0.0:
+        return float(betainc(k + 1.0, m - k + 1.0, high))
+    # Whichever tail is the smaller one loses less.
+    tail = betainc if low * m < k else betaincc
+    one, other = (float(tail(k + 1.0, m - k + 1.0, x)) for x in (low, high))
+    return abs(other - one) - _TAIL_ERROR * max(1.0, m / 1e5) * (one + other)
 
 
 def improbable(
@@ -144,6 +181,18 @@ def check_errors(errors: object, n_samples: int) -> int:
     return int(errors)
 
 
+def check_mixture(mixture: object) -> tuple[float, float]:
+    """Return between which parts of a limit rates are mixed, if these are two such parts."""
+    parts = np.asarray(mixture)
+    if (
+        parts.shape != (2,)
+        or parts.dtype.kind not in "iuf"
+        or not 0.0 <= float(parts[0]) < float(parts[1]) <= 1.0
+    ):
+        raise ValueError(f"mixture must be two numbers c and d, 0 ≤ c < d ≤ 1, got {mixture!r}.")
+    return float(parts[0]), float(parts[1])
+
+
 class BinomialBound(Bound):
     """A limit of the errors of one vote, which are binomial: the others have the value 1."""
 
@@ -152,6 +201,8 @@ class BinomialBound(Bound):
     _size: ClassVar[str]
 
     anytime: bool | None
+    # What `sequential_limit` takes, if it is told.
+    mixture: tuple[float, float] | None = None
 
     @abstractmethod
     def share(self, q: NDArray[np.float64], p: NDArray[np.float64]) -> float | None:
@@ -182,8 +233,11 @@ class BinomialBound(Bound):
 
     def limit(self, errors: int, m: int, share: float) -> float:
         """Return the limit at a part of δ; 1 if it is none."""
-        limit = sequential_limit if self.anytime else clopper_pearson
-        return limit(errors, m, share) if share > 0.0 else 1.0
+        if share <= 0.0:
+            return 1.0
+        if self.anytime:
+            return sequential_limit(errors, m, share, self.mixture)
+        return clopper_pearson(errors, m, share)
 
     def evaluate(
         self, statistics: Statistics, q: NDArray[np.float64], p: NDArray[np.float64]

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._utils.validation import check_distributions
 from ..statistics import Statistics
-from .binomial import BinomialBound
+from .binomial import BinomialBound, check_mixture
 from .evidence import ANYTIME, DELTA, Figure, Setting
 
 __all__ = ["HeldoutBound"]
@@ -32,6 +32,9 @@ class HeldoutBound(BinomialBound):
         sample; if None, the prior is the only one.
     anytime : bool, default=None
         Whether the values at all sizes of a growing sample shall hold at once.
+    mixture : (float, float), default=None
+        That of `sequential_limit`, fixed without looking at the sample, for instance by the errors
+        on part A; only with `anytime`.
 
     References
     ----------
@@ -55,11 +58,12 @@ class HeldoutBound(BinomialBound):
     needs = frozenset({"fixed votes"})
     fixed = True
     _errors, _size = "vote_errors", "vote_size"
-    later_settings = frozenset({"anytime"})
+    later_settings = frozenset({"anytime", "mixture"})
     settings: ClassVar[Mapping[str, Setting]] = {
         "delta": DELTA,
         "fixed_votes": Setting("Fixed votes", "those that were fixed in advance, by their weights"),
         "anytime": ANYTIME,
+        "mixture": Setting("Mixture", "which parts of the limit the rate of errors may be"),
     }
     figures: ClassVar[Mapping[str, Figure]] = {
         "vote_errors": Figure(
@@ -70,20 +74,30 @@ class HeldoutBound(BinomialBound):
         ),
         "vote_size": Figure("Examples tested", "all of them", is_size=True),
     }
-    weights_assumption = (
-        "The weights were fixed without looking at the certification examples: they are the prior, "
-        "or one of the votes fixed in advance."
-    )
 
     def __init__(
         self,
         delta: float = 0.05,
         fixed_votes: ArrayLike | None = None,
         anytime: bool | None = None,
+        mixture: tuple[float, float] | None = None,
     ) -> None:
         super().__init__(delta)
         self.fixed_votes = fixed_votes
         self.anytime = anytime
+        self.mixture = mixture
+
+    @property
+    def weights_assumption(self) -> str:  # type: ignore[override]
+        """What it assumes of the weights, and of the mixture."""
+        if self.mixture is None:
+            fixed, which = "The weights were", "they"
+        else:
+            fixed, which = "The weights and the mixture were", "the weights"
+        return (
+            f"{fixed} fixed without looking at the certification examples: {which} are the prior, "
+            "or one of the votes fixed in advance."
+        )
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
@@ -93,6 +107,10 @@ class HeldoutBound(BinomialBound):
                 "fixed_votes must be a table with one row of weights per vote, got "
                 f"{np.ndim(self.fixed_votes)} dimension(s)."
             )
+        if self.mixture is not None:
+            check_mixture(self.mixture)
+            if not self.anytime:
+                raise ValueError("mixture is for limits at all sizes at once: pass anytime=True.")
 
     def fixed_weights(self, p: NDArray[np.float64]) -> list[NDArray[np.float64]]:
         """Return the weights of the votes fixed in advance."""
