@@ -38,6 +38,8 @@ IDENTIFIERS, ORDER = TOPICS = ("identifiers", "order in time")
 _FEW, _MANY = 10, 60
 # How many of the rows of a named one are not alone, and how many values of another are alike.
 _SHARED, _EVEN = 0.1, 0.9
+# So small a share of rows whose value is in several groups changes no certificate much.
+_CROSSING = 0.02
 # Where times go back no more often than this, between files or series, rows are in their order.
 _JUMPS = 0.1
 # Times whose ranks have such a correlation with the numbers of their rows lie close to their order.
@@ -67,7 +69,7 @@ def check_identifiers(
       that of the fewest values is named.
 
     Where rows belong to groups, one is no matter whose values are in one of these each, as its rows
-    are together in any case; nor is one of which less than a tenth of the rows have a value that is
+    are together in any case; nor is one of which less than a 50th of the rows have a value that is
     in several, such as players who have changed teams: these are counted among what was looked for.
     `time` is a column of times that is not among the others, if any.
     """
@@ -77,7 +79,7 @@ def check_identifiers(
     for name, rows in counts.items():
         codes = columns.codes(name) if _repeats(name, rows) else None
         crossing = None if codes is None or groups is None else _crossing(codes, together[0])
-        if crossing is not None and crossing.sum() < _SHARED * rows.sum():
+        if crossing is not None and crossing.sum() < _CROSSING * rows.sum():
             if crossing.size:
                 n = f"{crossing.size} of {len(rows)} values of {name!r} are in several groups"
                 cleared.append(f"{n}, with {crossing.sum()} rows")
