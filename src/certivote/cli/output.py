@@ -251,7 +251,7 @@ def _room_inside(folder: Path) -> Iterator[Path]:
     made, room = False, None
     try:
         for attempt in range(_ATTEMPTS):
-            if not os.path.isdir(folder):
+            with suppress(FileExistsError):  # another process may make it at this moment, too
                 os.mkdir(folder)
                 made = True
             try:
