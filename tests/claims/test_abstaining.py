@@ -3,6 +3,7 @@
 import json
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from certivote import (
     Certificate,
@@ -212,6 +214,39 @@ def test_unlabelled_rows_say_where_to_begin(digits):
     frozen.fit(X[600:], y[600:])
     assert frozen.certificate_.families[0].start_from == "a pilot"
     frozen.verify(X[600:], y[600:])
+
+
+def test_rows_that_certify_do_not_say_where_to_begin(digits):
+    X, y = digits
+    vote = MajorityVoteClassifier(n_voters=5, random_state=0, abstain=0.2)
+    with pytest.raises(ValueError, match="unlabelled must hold other examples"):
+        vote.fit(X[:1200], y[:1200], unlabelled=X[:1200])
+    vote.fit(X[:600], y[:600], unlabelled=X[1200:])
+    assert not any("unlabelled" in text for text in vote.certificate_.findings)
+    model = RandomForestClassifier(20, random_state=0).fit(X[:600], y[:600])
+    new, labels = X[600:1000], y[600:1000]
+    for certified in (vote.certify, partial(certify_model, model)):
+        with pytest.raises(ValueError, match="unlabelled must hold other examples"):
+            certified(new, labels, abstain=0.2, unlabelled=new[::-1])
+        few = np.concatenate([X[1000:1600], new[:5]])
+        with pytest.warns(UserWarning, match="are among the unlabelled"):
+            certificate = certified(new, labels, abstain=0.2, unlabelled=few)
+        # Five of 400 that certify, and of 605 unlabelled ones.
+        assert any("(1.2% of one" in text for text in certificate.findings)
+
+
+def test_discrete_rows_that_certify_do_not_say_where_to_begin():
+    rng = np.random.default_rng(0)
+    X = rng.integers(3, size=(900, 3)).astype(float)
+    y = (X.sum(axis=1) + rng.integers(2, size=900) > 3).astype(int)
+    model = DecisionTreeClassifier(max_depth=2).fit(X[:300], y[:300])
+    new, labels = X[300:600], y[300:600]
+    for unlabelled in (new, new[:250], np.concatenate([new, X[:30]])):
+        with pytest.raises(ValueError, match="unlabelled must hold other examples"):
+            certify_model(model, new, labels, abstain=0.4, unlabelled=unlabelled)
+    # Independent rows of few values are equal to others by chance.
+    certificate = certify_model(model, new, labels, abstain=0.4, unlabelled=X[600:])
+    assert not any("unlabelled" in text for text in certificate.findings)
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,8 @@ def test_spoiled_files_are_refused_or_harmless(seed, tmp_path):
     votes, y = rng.integers(2, size=(40, 5)), rng.integers(2, size=40)
     statistics = VoteStatistics.from_votes(votes, y, keep_rows=seed % 2 > 0, fixed_votes=np.eye(5))
     if seed % 4 > 1:
-        statistics = statistics.with_unlabelled(UnlabelledStatistics.from_votes(votes))
+        others = rng.integers(2, size=(60, 5))
+        statistics = statistics.with_unlabelled(UnlabelledStatistics.from_votes(others))
     path = tmp_path / "statistics.npz"
     statistics.save(path)
     whole, refused = path.read_bytes(), 0

@@ -359,6 +359,20 @@ def test_the_same_examples_twice_are_told():
         first + second
 
 
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_labelled_examples_that_count_as_unlabelled_too_are_told(order):
+    with pytest.warns(UserWarning, match="each counts twice"):
+        certificate = certify(VOTES, Y, bound="dis", unlabelled=VOTES[order])
+    assert any("as often as on the labelled ones" in text for text in certificate.findings)
+    with pytest.warns(UserWarning, match="each counts twice"):
+        certificate.verify(VOTES, Y, unlabelled=VOTES)
+    # As many others are not the same, nor are all of a sample so small that chance would do it.
+    others, _ = sample(600, seed=3)
+    assert certify(VOTES, Y, bound="dis", unlabelled=others).findings == ()
+    few = certify(VOTES[:5, :2], Y[:5], bound="dis", unlabelled=VOTES[:5, :2])
+    assert few.findings == ()
+
+
 @pytest.mark.parametrize("names", [("cat", "dog", "cow"), (0, 1, 2), (0.5, 1.5, 2.5)])
 def test_a_third_label_is_found_after_a_file_too(names, tmp_path):
     first, second, third = names

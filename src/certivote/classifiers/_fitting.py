@@ -188,6 +188,8 @@ class FittingVote(AnsweringVote):
         sample = self._sample(X_b, y_b, columns, reference)
         clock.lap("voting")
         look = self._examine(X, y, rows, together.groups, part_a, part_b, sample)
+        if unlabelled is not None:
+            look.findings += _guards.beginning(X_b, as_table(unlabelled))
         self._findings, self._checks = self._say(look.findings), look.checks
         clock.lap("checking")
         self._learn(self._count(sample), sample, rng)

@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import _num_samples
 
 from ..voters import Voters, inner_data, inner_estimator, joined_of, predictions
-from ._fingerprints import is_hardly_chance
+from ._fingerprints import SeenRows, is_hardly_chance, row_fingerprints
 
 __all__ = [
     "DUPLICATES",
@@ -25,6 +25,7 @@ __all__ = [
     "TRAINING_ROWS",
     "VALUES",
     "Examination",
+    "beginning",
     "copies",
     "difference",
     "errors_in_time",
@@ -113,6 +114,28 @@ def already_seen(share: float, m: int) -> tuple[list[str], str]:
     if share > TOO_MANY_TWINS:
         raise ValueError(found)
     return [found] if share > 0.0 else [], f"None of the {m} rows is known from the fit."
+
+
+def beginning(X: Any, unlabelled: Any) -> list[str]:
+    """Say if rows that certify are among those that tell where testing begins; refuse many.
+
+    Where their own shares choose the level, the number of errors above it is not binomial.
+    """
+    share = max(_share_known(X, unlabelled), _share_known(unlabelled, X))
+    found = (
+        f"Examples that certify are among the unlabelled ones ({share:.1%} of one or the other): "
+        "unlabelled must hold other examples, or the certificate is not valid."
+    )
+    if share > TOO_MANY_TWINS:
+        raise ValueError(found)
+    return [found] if share > 0.0 else []
+
+
+def _share_known(X: Any, among: Any) -> float:
+    """Return which share of rows are among others, as far as rows tell examples apart."""
+    seen = SeenRows()
+    seen.add(row_fingerprints(among))
+    return float(seen.known(X, row_fingerprints(X)).mean())
 
 
 def twins(look: Examination, X: Any, rows_a: NDArray[Any], rows_b: NDArray[Any]) -> None:

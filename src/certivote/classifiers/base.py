@@ -120,7 +120,9 @@ class CertifiedVote(FittingVote):
         chosen = chosen.copied(delta=part)
         reference = None
         if unlabelled is not None:
-            ballots = self._weighed(self._votes(as_table(unlabelled)))
+            others = as_table(unlabelled)
+            look.findings += _guards.beginning(X, others)
+            ballots = self._weighed(self._votes(others))
             reference = ballots.win(self.weights_)[1], UNLABELLED
         sample = self._sample(X, y, columns, reference)
         outcome = self._outcome(sample, self.weights_, self.weights_)

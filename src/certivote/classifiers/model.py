@@ -152,6 +152,9 @@ def certify_model(
     predicted, labels = _counted(model, X, y, positive)
     scores = _scores(model, X, predicted, families, unlabelled)
     look = _examine(model, X, labels, predicted, scores)
+    rows, others = _as_rows(X), None if unlabelled is None else _as_rows(unlabelled)
+    if rows is not None and others is not None:
+        look.findings += _guards.beginning(rows, others)
     for text in look.findings:
         warnings.warn(text, stacklevel=2)
     known = None if baseline is None else (check_class("baseline", baseline, y), GIVEN)

@@ -39,6 +39,11 @@ _MERGED_TWICE = (
     "Statistics with the very same counts were merged: if they are of the same examples, each "
     "counts twice, and a certificate from the result is not valid."
 )
+_LABELLED_TOO = (
+    "Unlabelled examples were joined on which voters disagree exactly as often as on the labelled "
+    "ones: if they are the same examples, each counts twice, and a certificate from the result is "
+    "not valid."
+)
 
 
 class VoteStatistics(Statistics):
@@ -488,8 +493,19 @@ class VoteStatistics(Statistics):
         joined = copy.copy(self)
         vars(joined).pop("sha256", None)
         joined.unlabelled = unlabelled if self.unlabelled is None else self.unlabelled + unlabelled
-        joined.findings = tuple(dict.fromkeys([*self.findings, *joined.unlabelled.findings]))
+        findings = [*self.findings, *joined.unlabelled.findings]
+        if self._disagree_as(unlabelled):
+            findings.append(_LABELLED_TOO)
+            warnings.warn(_LABELLED_TOO, stacklevel=2)
+        joined.findings = tuple(dict.fromkeys(findings))
         return joined
+
+    def _disagree_as(self, unlabelled: UnlabelledStatistics) -> bool:
+        """Tell whether voters disagree exactly as often on other examples, hardly by chance."""
+        size, counts = unlabelled.n_samples, unlabelled.disagreements
+        if size != self.n_samples or not are_hardly_chance(counts, size):
+            return False
+        return np.array_equal(counts, self.errors[:, None] + self.errors - 2 * self.tandem)
 
     def restricted_to(self, what: str, name: str) -> Self:
         """Return the same counts, as those of the examples of one class or of one group only.
