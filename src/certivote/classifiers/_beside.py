@@ -12,13 +12,17 @@ __all__ = ["beside"]
 
 # By so many standard errors voters must err less beside training rows; of so many rows.
 _ERR_LESS, _FEW_ROWS = 3.5, 50
-# By so many equal or nearest rows must stand together more often than by chance, and by a factor.
+# By so many standard errors nearest rows must stand together more often than by chance, and by a
+# factor.
 _STANDARD_ERRORS, _TIMES = 5.0, 2.0
-# Such a share of rows that equal the one before changes no certificate much.
-_FEW_EQUAL, _EQUAL = 5, 0.01
 # Of so many rows that follow one another, such a share with their nearest one so few rows away; and
 # from so many on a row is farther away.
 _WINDOW, _NEAREST, _AWAY, _FAR = 5_000, 0.1, 3, 25
+# A row is compared with the next one, and with those so many rows on: what comes back every 2, 3,
+# 4, 6 or 12 rows comes back in all three.
+_STEPS = (1, 13, 25)
+# By such a share, and by so many standard errors of so many batches, the next one must differ less.
+_DIFFER_LESS, _SURE, _BATCHES = 0.1, 4.0, 20
 # Of rows sorted by a column its values stand together, but for such a share.
 _SLIPS = 0.1
 
@@ -31,15 +35,14 @@ _ADVICE = (
 def beside(
     X: Any,
     y: NDArray[Any],
-    rows: NDArray[np.uint64],
     parts: tuple[NDArray[np.intp], NDArray[np.intp]],
     losses: NDArray[np.bool_],
 ) -> list[str]:
     """Say if rows beside each other seem to belong together, by the first sign of it.
 
-    `rows` are fingerprints, `parts` the rows of part A and of part B to which the losses belong.
+    `parts` are the rows of part A and of part B to which the losses belong.
     """
-    return _err_less(*parts, losses) or _equal(X, y, rows) or _nearest(X, y)
+    return _err_less(*parts, losses) or _nearest(X, y) or _differ_less(X, y)
 
 
 def _err_less(
@@ -64,39 +67,6 @@ def _err_less(
         f"than on rows that stand beside none ({alone:.1%}): rows beside each other seem to belong "
         f"together. {_ADVICE}"
     ]
-
-
-def _equal(X: Any, y: NDArray[Any], rows: NDArray[np.uint64]) -> list[str]:
-    """Say if rows that stand one after the other are equal, more often than in any other order.
-
-    Rows that were sorted by some columns may be: of these only the order within is looked at.
-    """
-    equal = int(np.count_nonzero(rows[1:] == rows[:-1]))
-    few = max(_FEW_EQUAL, _EQUAL * len(rows))
-    if equal <= few or equal <= _at_most(_equal_by_chance(rows)):
-        return []
-    by_chance = _equal_by_chance(rows, _sorted_by(X, y, numbers=True)[0])
-    if equal <= _at_most(by_chance):
-        return []
-    return [
-        f"{equal} rows are equal to the one before them in the table, where by chance about "
-        f"{by_chance:.0f} would be: rows beside each other seem to be of the same subject. "
-        f"{_ADVICE}"
-    ]
-
-
-def _at_most(by_chance: float) -> float:
-    return _TIMES * by_chance + _STANDARD_ERRORS * float(np.sqrt(by_chance))
-
-
-def _equal_by_chance(rows: NDArray[np.uint64], blocks: NDArray[np.intp] | None = None) -> float:
-    """Return how many rows would equal the one before, with the rows of each block in any order.
-
-    Of n rows in a block c are of one kind: the one before one of these is another in (c − 1)/n.
-    """
-    blocks = np.zeros(len(rows), dtype=np.intp) if blocks is None else blocks
-    _, first, counts = np.unique(joint(blocks, rows), return_index=True, return_counts=True)
-    return float(np.sum(counts * (counts - 1.0) / np.bincount(blocks)[blocks[first]]))
 
 
 def _nearest(X: Any, y: NDArray[Any]) -> list[str]:
@@ -126,7 +96,9 @@ def _nearest(X: Any, y: NDArray[Any]) -> list[str]:
     by_chance = float(np.sum(np.minimum(1.0, 2 * _AWAY / others)))
     # Where something unknown sorts rows, the nearest are hardly fewer a little farther away.
     farther = _AWAY * np.count_nonzero((away > _FAR) & (away <= 2 * _FAR)) / _FAR
-    if close <= max(_NEAREST * len(places), _at_most(max(by_chance, float(farther)))):
+    chance = max(by_chance, float(farther))
+    at_most = _TIMES * chance + _STANDARD_ERRORS * float(np.sqrt(chance))
+    if close <= max(_NEAREST * len(places), at_most):
         return []
     return [
         f"Of {len(places)} rows {close} have the row that is most like them at most {_AWAY} rows "
@@ -150,12 +122,67 @@ def _standardised(columns: list[NDArray[Any]]) -> NDArray[np.float64] | None:
     return np.stack(scaled, axis=1) if scaled else None
 
 
+def _differ_less(X: Any, y: NDArray[Any]) -> list[str]:
+    """Say if a row differs less from the next one than from those farther on.
+
+    Of rows in any order it does not. Where something unknown sorts them they differ ever more from
+    those farther on: then what is between these two is between the next one and the nearer of them
+    too. Rows that columns sort are compared within their blocks.
+    """
+    n = len(y) - _STEPS[-1]
+    if n < _FEW_ROWS:
+        return []
+    blocks, sorting = _sorted_by(X, y, numbers=True)
+    inside = np.all([blocks[:n] == blocks[step : n + step] for step in _STEPS], axis=0)
+    if np.count_nonzero(inside) < _FEW_ROWS:
+        return []
+    following, far, farther = _differences(X, y, sorting)[:, inside]
+    enough = _DIFFER_LESS * float(far.mean())
+    for less in (far - following, 2.0 * far - farther - following):
+        batches = [float(batch.mean()) for batch in np.array_split(less, _BATCHES)]
+        error = float(np.std(batches, ddof=1)) / np.sqrt(_BATCHES)
+        if float(less.mean()) <= max(enough, _SURE * error):
+            return []
+    share = 1.0 - float(following.mean()) / float(far.mean())
+    return [
+        f"Rows differ {share:.0%} less from the next one in the table than from the one "
+        f"{_STEPS[1]} rows on, where of independent rows they would differ as much: rows beside "
+        f"each other seem to belong together. {_ADVICE}"
+    ]
+
+
+def _differences(X: Any, y: NDArray[Any], sorting: set[int]) -> NDArray[np.float64]:
+    """Return how much rows differ from those some steps on, over the columns and the labels.
+
+    By 1 for each value that is another; for numbers by twice the share of rows between the two,
+    which is 1 as well where a column has no third.
+    """
+    n = len(y) - _STEPS[-1]
+    total = np.zeros((len(_STEPS), n))
+    if sparse.issparse(X):
+        rows = sparse.csr_array(X)
+        total += [np.diff((rows[:n] != rows[step : n + step]).indptr) for step in _STEPS]
+    columns = [] if sparse.issparse(X) else columns_of(X)
+    for number, column in enumerate([y, *columns], start=-1):
+        if number in sorting:
+            continue
+        ranked = number >= 0 and column.dtype.kind in "iuf"
+        _, codes, counts = np.unique(
+            column if ranked else bits_of(column), return_inverse=True, return_counts=True
+        )
+        places = ((2.0 * np.cumsum(counts) - counts) / len(y))[codes] if ranked else codes
+        for sums, step in zip(total, _STEPS, strict=True):
+            one, other = places[:n], places[step : n + step]
+            sums += np.abs(one - other) if ranked else one != other
+    return total
+
+
 def _sorted_by(X: Any, y: NDArray[Any], numbers: bool) -> tuple[NDArray[np.intp], set[int]]:
     """Return the block of each row, of those that stand together by what sorts them, and by which.
 
     Rows are sorted by columns, of which one may be the labels, if nearly all that agree in these
     stand together, where they are not most of them different, or, if `numbers` is true, if numbers
-    go up or down with hardly a slip.
+    go up or down with hardly a slip. By numbers that are nearly all different rows have no blocks.
     """
     blocks = np.zeros(len(y), dtype=np.intp)
     if sparse.issparse(X):
@@ -168,8 +195,9 @@ def _sorted_by(X: Any, y: NDArray[Any], numbers: bool) -> tuple[NDArray[np.intp]
         for number, bits in list(left.items()):
             finer = np.unique(joint(blocks, bits), return_inverse=True)[1]
             if _stand_together(finer) or (numbers and _go_one_way(columns[number], blocks)):
-                blocks, found = finer, True
                 del left[number]
+                if int(finer.max()) < (1.0 - _SLIPS) * len(y):
+                    blocks, found = finer, True
     return blocks, set(columns) - set(left)
 
 

@@ -224,7 +224,7 @@ class FittingVote(AnsweringVote):
             self._look_at_columns(look, X, y, groups)
             by_rows = groups is None and "split_by_time" not in self._provenance
             if by_rows and _guards.DUPLICATES in look.checks:
-                look.findings += beside(X, y, rows, (part_a, part_b[some]), losses)
+                look.findings += beside(X, y, (part_a, part_b[some]), losses)
         return look
 
     def _look_at_columns(
