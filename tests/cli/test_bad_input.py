@@ -166,6 +166,16 @@ def test_numbers_and_text_in_several_columns(refused, table):
     assert "2 columns mix numbers and text in table.csv" in sentence
     assert "such as in 'width' 1.5 and 'wide', in 'size' 3 and 'XL'" in sentence
     assert "with --categorical 'width' --categorical 'size'." in sentence
+    assert "--na-values" not in sentence
+
+
+def test_one_text_in_all_columns_of_numbers_may_mean_missing(refused, table):
+    table(**{f"size {i}": [1.5, ".", 3.5, 4.5] * 10 for i in range(11)})
+    sentence = refused("table.csv")
+    assert "11 columns mix numbers and text" in sentence
+    assert "'size 7' 1.5 and '.' and 3 more: correct them" in sentence
+    assert "--categorical 'size 7' and 3 more. " in sentence
+    assert "If '.' means missing everywhere, say so with --na-values '.'." in sentence
 
 
 @pytest.mark.parametrize("row", [0, 17, 39])

@@ -89,14 +89,21 @@ class Columns:
     def _refuse_mixed(self, names: Sequence[str]) -> None:
         """Refuse columns of numbers and text, each with an example and with what to do about it."""
         shown, it = names[:_SHOWN], "it" if len(names) == 1 else "them"
+        more = f" and {len(names) - len(shown)} more" * (len(names) > len(shown))
         cells = [f"{name!r} {self.values(name).examples}" for name in shown]
         what = f"column {names[0]!r} mixes", f"such as {self.values(names[0]).examples}"
         if len(names) > 1:
-            what = f"{len(names)} columns mix", f"such as in {', in '.join(cells)}"
+            what = f"{len(names)} columns mix", f"such as in {', in '.join(cells)}{more}"
         kept = " ".join(f"{self.spelled('categorical')} {name!r}" for name in shown)
+        texts = {text for name in names for text in self.values(name).not_numbers}
+        missing = ""
+        if len(texts) == 1:
+            (text,) = texts
+            means = f"{self.spelled('na_values')} {text!r}"
+            missing = f" If {text!r} means missing everywhere, say so with {means}."
         raise ValueError(
             f"{what[0]} numbers and text in {self.path}, {what[1]}: correct {it}, leave {it} out "
-            f"with {self.spelled('drop')}, or call all of {it} names with {kept}."
+            f"with {self.spelled('drop')}, or call all of {it} names with {kept}{more}.{missing}"
         )
 
     def _typed_as(self, names: Sequence[str], names_only: Sequence[str]) -> Any:

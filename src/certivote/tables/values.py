@@ -81,9 +81,14 @@ class Values:
         return bool(text.any() and not text.all())
 
     @property
+    def not_numbers(self) -> list[str]:
+        """The values that are not numbers."""
+        return list(map(str, self.texts[np.isnan(self.numbers)]))
+
+    @property
     def first_text(self) -> str:
         """The first value that is not a number."""
-        return str(self.texts[np.isnan(self.numbers)][0])
+        return self.not_numbers[0]
 
     @property
     def examples(self) -> str:
