@@ -237,6 +237,36 @@ def test_a_very_long_cell_is_read(write):
     assert read_table(write(text)).y.tolist() == [0, 1, 0, 1]
 
 
+# --- torn rows -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(("row", "cells"), [("0", "1 cell"), ("0,2", "2 cells")])
+@pytest.mark.parametrize("name", ["town", '"Bonn, or so"'])
+@pytest.mark.parametrize("line", [10, 31])
+def test_rows_with_too_few_cells(line, name, row, cells, end, write):
+    """They would be rows with something missing, if nobody looked."""
+    rows = [f"{i % 2},{i},{name}" for i in range(30)]
+    rows[line - 2] = row
+    text = end.join(["y,x,place", *rows])
+    with pytest.raises(ValueError, match=f"has {cells} on line {line}, but 3 columns"):
+        read_table(write(text), "y")
+
+
+def test_a_torn_row_of_a_large_file(write):
+    rows = ["0,1.5,town", "1,2.5,city"] * 250_000
+    rows[400_000] = "0,1.5"
+    with pytest.raises(ValueError, match="has 2 cells on line 400002, but 3 columns"):
+        read_table(write("\n".join(["y,x,place", *rows]) + "\n"), "y")
+
+
+def test_empty_cells_and_empty_last_columns_are_read(write):
+    table = read_table(write("y,x,place\n" + lines_of("0,1,", "1,,Ulm", "", "  ")), "y")
+    assert table.X["place"].tolist() == [None, "Ulm"] * 10
+    table = read_table(write("y,x,place\n" + lines_of("0,1", "1,2")), "y")
+    assert table.X["x"].tolist() == [1, 2] * 10
+
+
 # --- fuzz ----------------------------------------------------------------------------------------
 
 

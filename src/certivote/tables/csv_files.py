@@ -8,7 +8,7 @@ from typing import Any
 from .archives import Source
 from .asked import USUALLY_MISSING, Asked
 from .layout import Layout
-from .quotes import is_one_row_a_line, refuse_swallowed_rows
+from .quotes import is_one_row_a_line, refuse_swallowed_rows, refuse_torn_rows
 
 __all__ = ["LARGE", "read_csv", "read_verbatim"]
 
@@ -27,6 +27,8 @@ def read_csv(source: Source, layout: Layout, asked: Asked, as_text: Sequence[str
     if by_pandas:
         frame = _read(source, layout, as_text, **marks)
     refuse_swallowed_rows(source, layout, frame)
+    if by_pandas:  # pyarrow takes no others
+        refuse_torn_rows(source, layout)
     if asked.as_read or not by_pandas:
         return frame
     # What pandas takes for true and false is text too, as it is written in the file.

@@ -1,4 +1,4 @@
-"""Quotes that open by mistake, and swallow the rows after them."""
+"""Rows that are swallowed, by quotes that open by mistake, and rows that are torn."""
 
 import csv
 import io
@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from .archives import Source
 from .asked import USUALLY_MISSING
 from .layout import Layout
 
-__all__ = ["is_one_row_a_line", "refuse_swallowed_rows"]
+__all__ = ["is_one_row_a_line", "refuse_swallowed_rows", "refuse_torn_rows"]
 
 
 def refuse_swallowed_rows(
@@ -56,6 +58,42 @@ def is_one_row_a_line(source: Source, n_rows: int) -> bool:
             quotes = quotes or b'"' in chunk
             last = chunk[-1:]
     return not quotes or max(newlines, returns) + (last not in b"\r\n") == n_rows + 1
+
+
+def refuse_torn_rows(source: Source, layout: Layout) -> None:
+    """Refuse a file in which some rows have fewer cells than the header has names.
+
+    Where all have, the last columns are empty.
+    """
+    if _has_all_cells(source, layout):
+        return
+    torn, whole = None, False
+    records = _records(source, layout.separator)
+    next(records, None)
+    for first, _, cells in records:
+        if len(cells) >= len(layout.names):
+            whole = True
+        elif torn is None and any(cell.strip() for cell in cells):
+            torn = first, len(cells)
+        if torn is not None and whole:
+            line, n = torn
+            raise ValueError(
+                f"{source} has {n} {'cell' if n == 1 else 'cells'} on line {line}, but "
+                f"{len(layout.names)} columns: complete the row, where cells are empty by their "
+                "separators, or remove it."
+            )
+
+
+def _has_all_cells(source: Source, layout: Layout) -> bool:
+    """Tell at a glance that no row of a file has too few cells."""
+    separator, counts, last = layout.separator.encode(), np.zeros(4, dtype=np.int64), b""
+    with source.open() as file:
+        while chunk := file.read(1 << 20):
+            counts += [chunk.count(mark) for mark in (b"\n", b"\r", b'"', separator)]
+            last = chunk[-1:]
+    newlines, returns, quotes, separators = counts.tolist()
+    lines = max(newlines, returns) + (last not in b"\r\n")
+    return quotes == 0 and separators == lines * (len(layout.names) - 1)
 
 
 def _records(source: Source, separator: str) -> Iterator[tuple[int, list[str], list[str]]]:
