@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from certivote._utils.words import names_a_time, names_an_identifier
+from certivote._utils.words import names_a_time, names_a_year, names_an_identifier
 from certivote.cli.data import builtin_table
 from certivote.tables import read_table
 from certivote.tables.asked import Asked
@@ -293,6 +293,11 @@ def test_names_of_times():
         map(names_a_time, ["year", "Date", "saleDate", "created_time", "Timestamp", "DAY", "hr"])
     )
     assert not any(map(names_a_time, ["age", "timer", "daytime_temp", "years_of_service", "x1"]))
+    # What was counted in a time is none, but what came last is.
+    counted = ["TrainingTimesLastYear", "visits_per_month", "calls past week"]
+    assert not any(map(names_a_time, counted))
+    assert not any(map(names_a_year, counted))
+    assert all(map(names_a_time, ["last_login_time", "last_date", "last year", "LastVisitDate"]))
 
 
 # --- dates ---------------------------------------------------------------------------------------

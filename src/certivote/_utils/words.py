@@ -35,6 +35,10 @@ _NUMBERED = {"code", "hash", "key", "name", "nbr", "no", "num", "number", "ref"}
 _TIMES = {"date", "datetime", "day", "epoch", "month", "period", "quarter", "time", "timestamp"}
 _TIMES |= {"hour", "hr", "minute", "mnth", "mon", "ts", "week", "year", "yr"}
 
+# What is counted in a time is none: trainings last year, visits per month.
+_COUNTED_IN = {"last", "past", "per"}
+_SPANS = {"day", "hour", "hr", "minute", "mnth", "mon", "month", "quarter", "week", "year", "yr"}
+
 # What the numbers of rows are called, by pandas, R and others.
 _ROWS = {"unnamed", "index", "row", "rowname", "rownames", "rowid", "rownumber", "rownr", "obs"}
 # What may be counted where it is not dated.
@@ -74,15 +78,19 @@ def names_a_person(name: str) -> bool:
 
 
 def names_a_time(name: str) -> bool:
-    """Tell whether a name ends in a word such as year, date or timestamp."""
+    """Tell whether a name ends in a word such as year, date or timestamp.
+
+    ``trainings_last_year`` and ``visits per month`` are numbers of something else.
+    """
     words = _words(name)
-    return bool(words) and words[-1] in _TIMES
+    counted = len(words) > 2 and words[-2] in _COUNTED_IN and words[-1] in _SPANS
+    return bool(words) and words[-1] in _TIMES and not counted
 
 
 def names_a_year(name: str) -> bool:
     """Tell whether a name ends in a word for what does not come again, such as year or date."""
-    words = _words(name)
-    return bool(words) and words[-1] in {"date", "datetime", "epoch", "timestamp", "year", "yr"}
+    years = {"date", "datetime", "epoch", "timestamp", "year", "yr"}
+    return names_a_time(name) and _words(name)[-1] in years
 
 
 def names_an_occasion(name: str) -> bool:
