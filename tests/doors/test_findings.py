@@ -2,7 +2,9 @@
 
 import os
 import re
+import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -22,6 +24,8 @@ from certivote import (
     MajorityVoteClassifier,
     VoteStatistics,
     certify,
+    certify_model,
+    verify_model,
 )
 from certivote.datasets import load
 from certivote.voters import PredictionTable
@@ -532,6 +536,74 @@ def test_rows_most_like_those_beside_them_are_found(rows_each):
     order = np.random.default_rng(0).permutation(len(y))
     vote = MajorityVoteClassifier(random_state=1, n_voters=10).fit(X[order], y[order])
     assert vote.certificate_.findings == ()
+
+
+def test_rows_that_belong_together_are_found_by_every_door():
+    """The same rows certify a fitted model, a vote, frozen voters, and voters out of bag."""
+    X, y = people(1, 8)
+    old, labels = people(2, 8)
+    model = RandomForestClassifier(20, random_state=0).fit(old, labels)
+    vote = MajorityVoteClassifier("trees", n_voters=5, random_state=0)
+    vote.fit(old, labels, groups=np.arange(len(labels)) // 8)
+    frozen = MajorityVoteClassifier([FrozenEstimator(model)])
+    bags = MajorityVoteClassifier(certification="oob", bound="lacasse", n_voters=5, random_state=0)
+    doors = {
+        "model": (partial(certify_model, model), partial(verify_model, model)),
+        "vote": (vote.certify, vote.verify),
+        "frozen": (lambda X, y: frozen.fit(X, y).certificate_, frozen.verify),
+        "out of bag": (lambda X, y: bags.fit(X, y).certificate_, bags.verify),
+    }
+    order = np.random.default_rng(0).permutation(len(y))
+    for name, (certified, verified) in doors.items():
+        with pytest.warns(UserWarning, match="seem to belong together"):
+            certificate = certified(X, y)
+        found = [text for text in certificate.findings if "seem to belong together" in text]
+        assert len(found) == 1, name
+        verified(X, y, certificate)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what else there is to say of frozen members
+            certificate = certified(X[order], y[order])
+        assert not any("belong together" in text for text in certificate.findings), name
+    # One row of each counts, and nothing is said.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        certify_model(model, X, y, groups=np.arange(len(y)) // 8)
+
+
+def imbalanced(rng, dtype=np.float64):
+    y = (rng.random(1500) < 0.1).astype(int)
+    return (rng.normal(size=(1500, 5)) + 0.8 * y[:, None]).astype(dtype), y
+
+
+def with_made_up_rows(X, y, rng):
+    """Rows of the rare class anywhere between one of them and one of its five nearest: SMOTE."""
+    rare = X[y == 1]
+    near = np.argsort(((rare[:, None] - rare) ** 2).sum(axis=2), axis=1)[:, 1:6]
+    one = rng.integers(len(rare), size=1000)
+    other = near[one, rng.integers(5, size=1000)]
+    made_up = rare[one] + rng.random((1000, 1)).astype(X.dtype) * (rare[other] - rare[one])
+    order = rng.permutation(len(y) + 1000)
+    return np.concatenate([X, made_up])[order], np.concatenate([y, np.ones(1000, int)])[order]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_made_up_between_others_are_found(dtype):
+    rng = np.random.default_rng(0)
+    X, y = imbalanced(rng, dtype)
+    more = with_made_up_rows(X, y, rng)
+    words = "on the line between two others of their class"
+    with pytest.warns(UserWarning, match=words):
+        vote = small().fit(*more)
+    vote.verify(*more)
+    model = DecisionTreeClassifier(max_depth=3).fit(*imbalanced(rng, dtype))
+    with pytest.warns(UserWarning, match=words):
+        certificate = certify_model(model, *more)
+    assert any(words in text for text in certificate.findings)
+    # Rows as they came are not, also where columns are one another's sums, or rounded.
+    assert certify_model(model, X, y).findings == ()
+    assert certify_model(model, np.round(X, 1), y).findings == ()
+    one = X[:, [0]] * np.array([1.0, 1.8, 2.0, 5.0, 9.0], dtype)
+    assert not any(words in text for text in certify_model(model, one, y).findings)
 
 
 @pytest.mark.parametrize(

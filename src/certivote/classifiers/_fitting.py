@@ -34,7 +34,8 @@ from ..voters import PredictionTable, fit_voters, frozen_parts, is_frozen
 from ..voting import Ballots
 from . import _guards
 from ._answering import AnsweringVote, Sample
-from ._beside import beside
+from ._beside import beside, side_by_side
+from ._between import between
 from ._fingerprints import SeenRows, row_fingerprints
 from ._guards import Examination
 from ._kin import kin
@@ -209,20 +210,21 @@ class FittingVote(AnsweringVote):
     ) -> Examination:
         """Look for what throws doubt on a certificate of the votes on part B."""
         look, codes, truth = Examination(), sample.ballots.codes, sample.truth
+        by_rows = groups is None and "split_by_time" not in self._provenance
         if self._frozen:
             _guards.seen_by_votes(look, self.voters, sample.X)
-            self._examine_copies(look, sample.X, rows[part_b])
+            self._examine_copies(look, sample.X, sample.y, rows[part_b], by_rows)
             look.findings += _guards.training_rows(self.voters, codes != truth[:, None])
         else:
             look.findings += _guards.unseen_classes(y[part_a], sample.y)
             look.findings += _guards.failed_members(self.voters_)
             _guards.twins(look, X, rows[part_a], rows[part_b])
+            look.findings += between(X, y)
             some = slice(_guards.ENOUGH)
             losses = codes[some] != truth[some, None]
             if "split_by_time" in self._provenance:
                 look.findings += _guards.errors_in_time(losses)
             self._look_at_columns(look, X, y, groups)
-            by_rows = groups is None and "split_by_time" not in self._provenance
             if by_rows and _guards.DUPLICATES in look.checks:
                 look.findings += beside(X, y, (part_a, part_b[some]), losses)
         return look
@@ -382,10 +384,17 @@ class FittingVote(AnsweringVote):
     ) -> None:
         """Set weights, statistics and certificate."""
 
-    def _examine_copies(self, look: Examination, X: Any, rows: NDArray[np.uint64]) -> None:
+    def _examine_copies(
+        self, look: Examination, X: Any, y: NDArray[Any], rows: NDArray[np.uint64], by_rows: bool
+    ) -> None:
+        """Look for copies, and, where each row counts by itself, for rows that belong together."""
         # Predictions are alike wherever voters agree: their rows tell no examples apart.
-        if not isinstance(self.voters, PredictionTable):
-            _guards.copies(look, X, rows)
+        if isinstance(self.voters, PredictionTable):
+            return
+        _guards.copies(look, X, rows)
+        look.findings += between(X, y)
+        if by_rows and _guards.DUPLICATES in look.checks:
+            look.findings += side_by_side(X, y)
 
     def _examine_labels(self, y: NDArray[Any]) -> list[str]:
         return _guards.unknown_labels(y, codes_of(y, self.classes_) == UNKNOWN)

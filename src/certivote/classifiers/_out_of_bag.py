@@ -17,6 +17,8 @@ from ..voters import fit_voters, is_frozen
 from ..voters.bags import check_on_bags, in_bag, in_bags
 from . import _guards
 from ._answering import Sample
+from ._beside import side_by_side
+from ._between import between
 from ._fingerprints import SeenRows, row_fingerprints
 from ._guards import Examination
 from ._split import Rows, plain_number, seed_of
@@ -172,7 +174,10 @@ class OutOfBagVote(CertifiedVote):
     def _examine_bags(self, X: Any, y: NDArray[Any], rows: NDArray[np.uint64]) -> Examination:
         look = Examination()
         _guards.twins_of_bags(look, X, rows)
+        look.findings += between(X, y)
         self._look_at_columns(look, X, y, None)
+        if _guards.DUPLICATES in look.checks:
+            look.findings += side_by_side(X, y)
         return look
 
     # --- verifying it --------------------------------------------------------------------------

@@ -109,7 +109,7 @@ class CertifiedVote(FittingVote):
         """
         check_is_fitted(self)
         X, y, columns, said = drawn(*self._given(X, y, by, groups, reset=False), groups, seed)
-        look = self._examine_new(X, y)
+        look = self._examine_new(X, y, by_rows=groups is None)
         own = self._provenance.get("delta_of_all_looks", self.certificate_.delta)
         if isinstance(bound, Bound):
             chosen = bound_at(bound, delta)
@@ -141,14 +141,14 @@ class CertifiedVote(FittingVote):
             total_delta=total,
         )
 
-    def _examine_new(self, X: Any, y: NDArray[Any]) -> Examination:
+    def _examine_new(self, X: Any, y: NDArray[Any], by_rows: bool) -> Examination:
         """Look for what throws doubt on new examples, and refuse those that the vote has seen."""
         rows = row_fingerprints(X)
         look = Examination()
         share = float(self._seen.known(X, rows).mean())
         look.look(_guards.TRAINING_ROWS, *_guards.already_seen(share, len(rows)))
         look.findings += self._examine_labels(y)
-        self._examine_copies(look, X, rows)
+        self._examine_copies(look, X, y, rows, by_rows)
         return look
 
     def known_share(self, X: Any) -> float:
@@ -229,7 +229,7 @@ class CertifiedVote(FittingVote):
     def _again_on_new(self, drawn: Drawn) -> tuple[Sample, Examination]:
         """Return the sample of a certificate on new data, and what is found in it."""
         try:
-            look = self._examine_new(drawn.X, drawn.y)
+            look = self._examine_new(drawn.X, drawn.y, by_rows=not drawn.said)
         except ValueError as error:
             raise CertificateError(str(error)) from error
         return self._sample(drawn.X, drawn.y, drawn.by), look

@@ -367,7 +367,7 @@ class MajorityVoteClassifier(OutOfBagVote):
         ballots = self._votes(X)
         new = self._statistics_of(ballots, ballots.truth(labels), bound, self._prior)
         look = Examination([*known, *self._examine_labels(labels)])
-        self._examine_copies(look, X, rows)
+        self._examine_copies(look, X, labels, rows, by_rows=True)
         found = self._say(look.findings)
         seen = copy(self._seen)
         seen.add(rows)

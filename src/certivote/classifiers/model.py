@@ -35,6 +35,8 @@ from ..labels import (
 )
 from ..voters import fit_voters, inner_estimator, predictions
 from . import _guards
+from ._beside import side_by_side
+from ._between import between
 from ._fingerprints import row_fingerprints
 from ._scores import scores_of
 from ._split import drawn, drawn_again
@@ -151,7 +153,7 @@ def certify_model(
     said |= draw
     predicted, labels = _counted(model, X, y, positive)
     scores = _scores(model, X, predicted, families, unlabelled)
-    look = _examine(model, X, labels, predicted, scores)
+    look = _examine(model, X, labels, predicted, scores, by_rows=groups is None)
     rows, others = _as_rows(X), None if unlabelled is None else _as_rows(unlabelled)
     if rows is not None and others is not None:
         look.findings += _guards.beginning(rows, others)
@@ -236,7 +238,7 @@ def verify_model(
             raise
         raise CertificateError(f"positive is claimed to be {positive!r}. {error}") from error
     scores = _scores(model, X, predicted, claimed.families)
-    look = _examine(model, X, labels, predicted, scores)
+    look = _examine(model, X, labels, predicted, scores, by_rows=groups is None)
     if claimed.provenance.get("classifier") != _name(model):
         raise CertificateError(
             f"classifier is claimed to be {claimed.provenance.get('classifier')!r}, but is "
@@ -385,7 +387,12 @@ def two_answers(known: NDArray[Any]) -> list[Any]:
 
 
 def _examine(
-    model: Any, X: Any, labels: NDArray[Any], predicted: NDArray[Any], scores: Scores | None
+    model: Any,
+    X: Any,
+    labels: NDArray[Any],
+    predicted: NDArray[Any],
+    scores: Scores | None,
+    by_rows: bool,
 ) -> _guards.Examination:
     """Look for what throws doubt on these examples, or on the classifier."""
     look = _guards.Examination()
@@ -393,6 +400,9 @@ def _examine(
     table = _as_rows(X)
     if table is not None:
         _guards.copies(look, table, row_fingerprints(table))
+        look.findings += between(table, labels)
+        if by_rows and _guards.DUPLICATES in look.checks:
+            look.findings += side_by_side(table, labels)
     if hasattr(model, "classes_"):
         look.findings += _guards.unknown_labels(labels, ~np.isin(labels, model.classes_))
     if _guards.remembers_bags(model, len(labels)):
