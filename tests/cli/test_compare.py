@@ -218,6 +218,20 @@ def test_what_throws_doubt_on_the_rows_is_said(invoke, numbers, tmp_path):
     assert [text[: len(words)] for text in result["findings"]] == [words]
 
 
+def test_what_only_certify_looks_for_is_not_left_unsaid(invoke, numbers, tmp_path):
+    """Rows beside each other that are alike are found by certify only."""
+    each = numbers.iloc[::4].reset_index(drop=True)
+    rows = each.iloc[np.arange(400) // 4] + np.random.default_rng(0).normal(0, 0.01, (400, 1))
+    rows["label"] = np.random.default_rng(1).integers(2, size=400)
+    rows.to_csv(tmp_path / "n.csv", index=False)
+    few = ("n.csv", "--target", "label", "--n-voters", 2)
+    made = json.loads(invoke("certify", *few, "--json", cwd=tmp_path).stdout)
+    assert any("rows beside each other" in text for text in made["certificate"]["findings"])
+    done = invoke("compare", *few, cwd=tmp_path)
+    assert "rows beside each other" not in done.stdout
+    assert "certify looks at rows and votes too" in " ".join(done.stdout.split())
+
+
 def test_what_is_unusual_is_said(invoke, numbers, tmp_path):
     numbers.assign(a=1).to_csv(tmp_path / "n.csv", index=False)
     done = invoke("compare", "n.csv", "--n-voters", 2, cwd=tmp_path)

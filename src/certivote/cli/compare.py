@@ -277,6 +277,7 @@ def _print_result(result: dict[str, Any], files: list[Path], quiet: bool) -> Non
         f"{result['n_voters']} voters, trained on {result['training_examples']} examples, "
         f"certified on {result['certification_examples']}, tested on {result['test_examples']}."
     )
+    say("Findings are of columns alone: certify looks at rows and votes too, and may find more.")
     say(_warning(result))
     say("Written: " + ", ".join(map(str, files)))
 
