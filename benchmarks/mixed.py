@@ -8,8 +8,9 @@ that a run that was stopped goes on; then the tables are written beside it, in M
     CERTIVOTE_DATA=... python benchmarks/mixed.py results.jsonl [--resplits] [task ...]
 
 With ``--sizes`` the share that certifies is varied instead, on rows of the large tasks: 2,000,
-5,000 and 10,000 of them. With ``--penalties`` what large weights cost is varied, on re-splits of
-the small tasks by other seeds: what is chosen there is not tuned to the rows that are reported.
+5,000 and 10,000 of them. With ``--penalties`` what large weights cost is varied, and with
+``--rounds`` how often the folds are drawn, on re-splits of the small tasks by other seeds: what is
+chosen there is not tuned to the rows that are reported.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +31,7 @@ from certivote.bounds import get_bound
 from certivote.datasets import list_datasets, load
 from certivote.learners import logistic_of_shares
 from certivote.reproduce.protocol import LARGE
-from certivote.voters import Mixed, Voters
+from certivote.voters import Joined, Mixed, Voters
 
 KINDS = ("trees", "mixed")
 SEEDS = range(12)
@@ -37,7 +39,8 @@ SIZES = (2000, 5000, 10000)
 SIZE_SEEDS = range(3)
 SHARES = (0.3, 0.5)
 PENALTIES = (0.1, 1.0, 3.0, 10.0, 30.0, 100.0)
-PENALTY_SEEDS = range(100, 120)
+ROUNDS = (1, 3, 5)
+OTHER_SEEDS = range(100, 120)
 # What the means of mixed voters may be at most: certificate and risk.
 PAPER = (0.0840, 0.0530)
 RESPLITS = (0.0785, 0.0545)
@@ -100,42 +103,69 @@ def of_sizes(tasks: Sequence[str]) -> Iterator[dict[str, Any]]:
             yield from ({**own, "share": share} for share in SHARES)
 
 
-def of_penalties(tasks: Sequence[str]) -> Iterator[dict[str, Any]]:
+def of_others(tasks: Sequence[str], kind: str) -> Iterator[dict[str, Any]]:
     """Yield what to fit: small tasks, cut anew by seeds of which nothing else is reported."""
-    for seed in PENALTY_SEEDS:
-        own = {"split": seed, "kind": "penalties"}
+    for seed in OTHER_SEEDS:
+        own = {"split": seed, "kind": kind}
         yield from ({"task": task, **own} for task in tasks if not is_large(task))
 
 
-def penalised(data: Data, seed: int) -> dict[str, Any]:
-    """Train mixed voters on the first half, and weigh them by each penalty.
-
-    The certificate is of the other half; the risk is of all rows that did not train.
-    """
+def trained(data: Data, seed: int) -> Joined:
+    """Train mixed voters on the first half."""
     half = len(data.y) // 2
-    group = Mixed(random_state=seed).fit(data.X[:half], data.y[:half]).group_
-    classes = np.unique(data.y)
+    return Mixed(random_state=seed).fit(data.X[:half], data.y[:half]).group_
+
+
+def judged(data: Data, group: Joined, weights: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the certificate by the other half, and the risk on all rows that did not train."""
+    half = len(data.y) // 2
     X = np.concatenate([data.X[half:], data.X_test])
     y = np.concatenate([data.y[half:], data.y_test])
-    ballots = Voters([group]).votes(X, classes)
+    ballots = Voters([group]).votes(X, np.unique(data.y))
     codes, truth, b = ballots.codes, ballots.truth(y), len(data.y) - half
     certified = VoteStatistics.from_votes(codes[:b], truth[:b], keep_rows=True)
-    found: dict[str, Any] = {"bound": [], "risk": []}
+    limit = get_bound("heldout").value(certified, weights, prior=weights)
+    return limit, float(np.mean(ballots.predict(weights) != y))
+
+
+def penalised(data: Data, seed: int) -> Iterator[tuple[float, float]]:
+    """Yield what voters give that are trained once, and weighed by each penalty."""
+    group = trained(data, seed)
     for penalty in PENALTIES:
         of_blocks = logistic_of_shares(group.shares, penalty)
         weights = np.repeat(of_blocks / group.sizes, group.sizes)
-        weights /= weights.sum()
-        found["bound"].append(get_bound("heldout").value(certified, weights, prior=weights))
-        shares = [(codes == code) @ weights for code in range(len(classes))]
-        found["risk"].append(float(np.mean(np.argmax(shares, axis=0) != truth)))
-    return found
+        yield judged(data, group, weights / weights.sum())
+
+
+def in_rounds(data: Data, seed: int) -> Iterator[tuple[float, float]]:
+    """Yield what voters give where the folds are drawn each number of times."""
+    for rounds in ROUNDS:
+        with patch("certivote.voters.mixed._ROUNDS", rounds):
+            group = trained(data, seed)
+        yield judged(data, group, group.weights)
+
+
+class Other(NamedTuple):
+    """What is varied on other seeds: how, by which settings, and what a table calls them."""
+
+    measure: Callable[[Data, int], Iterator[tuple[float, float]]]
+    settings: Sequence[float]
+    title: str
+    name: str
+
+
+OTHERS = {
+    "penalties": Other(penalised, PENALTIES, "What large weights cost", "penalty"),
+    "rounds": Other(in_rounds, ROUNDS, "How often folds are drawn", "rounds"),
+}
 
 
 def run(key: dict[str, Any]) -> dict[str, Any]:
     """Fit what is asked for."""
     data, seed = data_of(key["task"], key["split"]), key["split"] or 0
-    if key["kind"] == "penalties":
-        return penalised(data, seed)
+    if key["kind"] in OTHERS:
+        bounds, risks = zip(*OTHERS[key["kind"]].measure(data, seed), strict=True)
+        return {"bound": bounds, "risk": risks}
     m = key.get("size", len(data.y))
     half = m - m // 2
     data = data._replace(X=data.X[:m], y=data.y[:m])
@@ -175,19 +205,19 @@ def lower(records: list[dict[str, Any]]) -> tuple[int, int]:
     return sum(mixed < trees for trees, mixed in pairs), len(pairs)
 
 
-def by_penalty(records: list[dict[str, Any]]) -> list[str]:
-    """Return the lines of a table of penalties: means over tasks, and their errors over seeds."""
+def by_setting(records: list[dict[str, Any]], other: Other) -> list[str]:
+    """Return the lines of a table of settings: means over tasks, and their errors over seeds."""
     seeds = dict.fromkeys(one["split"] for one in records)
     cut = [[one for one in records if one["split"] == seed] for seed in seeds]
     most = max(map(len, cut))
     whole = [own for own in cut if len(own) == most]
-    lines = ["", f"## What large weights cost, {most} tasks, {len(whole)} re-splits", ""]
-    lines += ["| penalty | certificate | less than at 1 | risk | less than at 1 |"]
+    lines = ["", f"## {other.title}, {most} tasks, {len(whole)} re-splits", ""]
+    lines += [f"| {other.name} | certificate | less than at 1 | risk | less than at 1 |"]
     lines += ["|---|---|---|---|---|"]
-    cells: list[list[str]] = [[f"{penalty:g}"] for penalty in PENALTIES]
+    cells: list[list[str]] = [[f"{setting:g}"] for setting in other.settings]
     for name in ("bound", "risk"):
         means = np.array([np.mean([one[name] for one in own], axis=0) for own in whole])
-        less = means[:, [PENALTIES.index(1.0)]] - means
+        less = means[:, [other.settings.index(1)]] - means
         error = less.std(axis=0, ddof=1) / np.sqrt(len(whole))
         for row, mean, gain, own in zip(
             cells, means.mean(axis=0), less.mean(axis=0), error, strict=True
@@ -198,8 +228,8 @@ def by_penalty(records: list[dict[str, Any]]) -> list[str]:
 
 def told(records: list[dict[str, Any]]) -> str:
     """Return the tables, and what their means may be."""
-    penalties = [one for one in records if one["kind"] == "penalties"]
-    records = [one for one in records if one["kind"] != "penalties"]
+    others = [one for one in records if one["kind"] in OTHERS]
+    records = [one for one in records if one["kind"] not in OTHERS]
     splits = [one for one in records if "size" not in one]
     text = ["# Mixed voters beside the paper's trees", ""]
     if any(one["split"] is None for one in splits):
@@ -219,8 +249,8 @@ def told(records: list[dict[str, Any]]) -> str:
     for size, share in dict.fromkeys((one["size"], one["share"]) for one in sizes):
         bound, risk, _ = means(sizes, size=size, share=share)
         text.append(f"| {size} | {share} | {format_up(bound)} | {risk:.4f} |")
-    if penalties:
-        text += by_penalty(penalties)
+    for kind in dict.fromkeys(one["kind"] for one in others):
+        text += by_setting([one for one in others if one["kind"] == kind], OTHERS[kind])
     return "\n".join(text) + "\n"
 
 
@@ -231,13 +261,14 @@ def main() -> None:
     parser.add_argument("tasks", nargs="*", metavar="task")
     parser.add_argument("--resplits", action="store_true")
     parser.add_argument("--sizes", action="store_true")
-    parser.add_argument("--penalties", action="store_true")
+    for kind in OTHERS:
+        parser.add_argument(f"--{kind}", dest="other", action="store_const", const=kind)
     asked = parser.parse_intermixed_args()
     tasks = asked.tasks or list_datasets()
     seeds = list(SEEDS) if asked.resplits else [None]
     wanted = of_sizes(tasks) if asked.sizes else of_splits(tasks, seeds)
-    if asked.penalties:
-        wanted = of_penalties(tasks)
+    if asked.other is not None:
+        wanted = of_others(tasks, asked.other)
     lines = asked.file.read_text(encoding="utf-8").splitlines() if asked.file.exists() else []
     records = [json.loads(line) for line in lines]
     known = ("task", "split", "kind", "size", "share")

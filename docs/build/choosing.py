@@ -61,7 +61,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Votes:
-    """Votes as class numbers on part B and on the test rows, and a prior for them."""
+    """Votes as class numbers on part B and on the test rows, and a prior learned on part A."""
 
     task: str
     part_b: NDArray[Any]
@@ -73,6 +73,8 @@ class Votes:
     def row(self, bound: str, column: str | None = None) -> Row:
         """Learn and certify a vote by a bound, and test it."""
         chosen = get_bound(bound, delta=DELTA)
+        if self.prior is not None:
+            chosen = chosen.for_learned_prior()
         statistics = chosen.count(self.part_b, self.y, self.prior)
         start = time.perf_counter()
         with warnings.catch_warnings():

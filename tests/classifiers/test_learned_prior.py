@@ -1,7 +1,10 @@
 """Weights learned on part A: a prior for part B, which tests or improves them."""
 
+import json
+
 import numpy as np
 import pytest
+from scipy.stats import beta
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, RandomForestClassifier
@@ -12,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from certivote import MajorityVoteClassifier, VoteStatistics
-from certivote.bounds import clopper_pearson
+from certivote import Certificate, MajorityVoteClassifier, VoteStatistics
+from certivote.bounds import BestBound, clopper_pearson
 from certivote.learners import logistic
 from certivote.voters.mixed import folds_of
 
@@ -65,6 +68,88 @@ def test_it_can_be_verified_and_added_to(vote):
     assert grown.certificate_.evidence["vote_errors"] == (
         vote.certificate_.evidence["vote_errors"] + new
     )
+
+
+# --- the default bound ---
+
+
+def default(**settings):
+    return MajorityVoteClassifier("stumps", **{"random_state": 0, **settings})
+
+
+def shares_of(certificate):
+    return json.loads(certificate.to_json())["bound_parameters"]["shares"]
+
+
+def limit_of(vote, delta):
+    """By scipy, from the errors of `predict` on part B."""
+    _, part_b = parts(vote)
+    errors = int(np.sum(vote.predict(X[part_b]) != Y[part_b]))
+    return beta.ppf(1.0 - delta, errors + 1, len(part_b) - errors)
+
+
+def test_all_of_delta_tests_what_part_a_taught():
+    vote = default(prior="learned").fit(X, Y)
+    assert shares_of(vote.certificate_) == [["heldout", 1.0]]
+    assert vote.certificate_.risk_bound == pytest.approx(limit_of(vote, 0.05), rel=1e-9)
+    vote.verify(X, Y)
+    vote.verify(X, Y, Certificate.from_dict(json.loads(vote.certificate_.to_json())))
+
+
+def test_any_other_prior_leaves_some_of_it_to_bounds_that_learn():
+    """Numbers that were given may have come from anywhere, also those that part A would give."""
+    learned = default(prior="learned").fit(X, Y)
+    usual = [["heldout", 0.9], ["occam", 0.05], ["dirichlet", 0.05]]
+    given = default(prior=learned.certificate_.prior).fit(X, Y)
+    assert shares_of(given.certificate_) == usual
+    assert given.certificate_.risk_bound == pytest.approx(limit_of(given, 0.045), rel=1e-9)
+    assert shares_of(default(prior="uniform").fit(X, Y).certificate_) == usual
+
+
+def test_shares_that_were_given_stay_and_what_was_made_before_is_verified():
+    """Before, this prior too was tested with 0.9 of δ."""
+    shares = (("heldout", 0.9), ("occam", 0.05), ("dirichlet", 0.05))
+    vote = default(prior="learned", bound=BestBound(shares=shares)).fit(X, Y)
+    assert vote.certificate_.risk_bound == pytest.approx(limit_of(vote, 0.045), rel=1e-9)
+    vote.verify(X, Y, Certificate.from_dict(json.loads(vote.certificate_.to_json())))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"anytime": True}, {"claims": ["recall", "precision"]}, {"abstain": 0.02}],
+    ids=["anytime", "claims", "abstaining"],
+)
+def test_whatever_else_is_asked_it_is_the_test_of_that_vote(settings):
+    """A limit case: the best of one is that one."""
+    best, tested = (
+        default(prior="learned", bound=bound, **settings).fit(X, Y) for bound in ("best", "heldout")
+    )
+    assert best.certificate_.risk_bound == tested.certificate_.risk_bound
+    np.testing.assert_array_equal(best.weights_, tested.weights_)
+    ours, theirs = (
+        [claim.statement for claim in vote.certificate_.claims] for vote in (best, tested)
+    )
+    assert ours == theirs
+    best.verify(X, Y)
+
+
+def test_more_rows_test_it_further_and_fewer_voters_are_tested_alike():
+    rng = np.random.default_rng(0)
+    more, labels = X[:50] + 1e-6 * rng.random((50, 30)), Y[:50]
+    best, tested = (
+        default(prior="learned", bound=bound, anytime=True).fit(X, Y).partial_fit(more, labels)
+        for bound in ("best", "heldout")
+    )
+    assert best.certificate_.risk_bound == tested.certificate_.risk_bound
+    best, tested = (
+        default(prior="learned", bound=bound).fit(X, Y).smallest(0.01, X, Y)
+        for bound in ("best", "heldout")
+    )
+    assert best.certificate_.risk_bound == tested.certificate_.risk_bound
+    best.verify(X, Y)
+
+
+# --- other bounds and voters ---
 
 
 def test_other_bounds_pay_for_the_distance_from_it():

@@ -417,8 +417,9 @@ def test_many_categories_become_fifty(invoke, tmp_path):
     assert columns.transform(frame.astype({"word": object})).shape == (400, 1 + 50)
 
 
-def test_the_prior_vote_is_tested(invoke, tmp_path):
-    command = ("certify", "breast-cancer", "--bound", "heldout", "--voters", "stumps", "--json")
+@pytest.mark.parametrize("bound", [(), ("--bound", "heldout")], ids=["default", "heldout"])
+def test_the_prior_vote_is_tested(bound, invoke, tmp_path):
+    command = ("certify", "breast-cancer", *bound, "--voters", "stumps", "--json")
     done = invoke(*command, "--prior", "learned", "--out", "results", cwd=tmp_path)
     fields = json.loads(done.stdout)["certificate"]
     assert fields["weights"] == fields["prior"]

@@ -290,3 +290,15 @@ def test_a_learned_prior_helps_weak_voters(invoke, tmp_path):
     )
     assert learned["risk_bound"] < 0.8 * uniform["risk_bound"]
     assert learned["test_risk"] < uniform["test_risk"]
+
+
+def test_all_of_delta_tests_a_prior_that_was_learned(invoke, numbers, tmp_path):
+    """As in `certify`: the best bound is the test of it."""
+    numbers.to_csv(tmp_path / "numbers.csv", index=False)
+    command = ("compare", "numbers.csv", "--voters", "stumps", "--json", "--out", "results")
+    uniform, learned = (
+        json.loads(invoke(*command, "--prior", prior, cwd=tmp_path).stdout)["votes"]
+        for prior in ("uniform", "learned")
+    )
+    assert learned["best"]["risk_bound"] == learned["heldout"]["risk_bound"]
+    assert uniform["best"]["risk_bound"] != uniform["heldout"]["risk_bound"]

@@ -1,8 +1,11 @@
 """Logistic regression of the margin, against CVXPY, and where the answer is known."""
 
+import sys
+
 import cvxpy as cp
 import numpy as np
 import pytest
+from scipy.optimize import OptimizeResult
 
 from certivote import VoteStatistics
 from certivote.learners import logistic, logistic_of_shares
@@ -51,6 +54,13 @@ def test_blocks_of_one_voter_are_voters():
 
 def test_nothing_known_of_any_block_makes_them_equal():
     np.testing.assert_array_equal(logistic_of_shares(np.full((4, 5), 0.5)), np.full(5, 0.2))
+
+
+def test_a_solver_that_steps_over_its_bound_by_rounding_gives_no_weight_below_zero(monkeypatch):
+    beyond = OptimizeResult(x=np.array([1.0, -2e-20, 1.0]))
+    module = sys.modules[logistic.__module__]
+    monkeypatch.setattr(module, "scipy_minimize", lambda *given, **settings: beyond)
+    assert logistic(sample(np.eye(3, dtype=int))).tolist() == [0.5, 0.0, 0.5]
 
 
 def test_voters_without_an_error_are_equal():

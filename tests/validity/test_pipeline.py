@@ -166,12 +166,10 @@ WORLDS = {
     "trees, weights fixed": World(noisy, fitted(200, bound="heldout")),
     "trees, weights learned": World(noisy, fitted(300, bound="lacasse")),
     "trees, the best of two bounds": World(noisy, fitted(200, bound=BEST)),
-    "mixed, weights from cross-fitting": World(
-        noisy, fitted(120, voters=MIXED, bound="heldout"), 200
-    ),
+    "mixed, weights from cross-fitting": World(noisy, fitted(120, voters=MIXED), 200),
     "mixed, learned further": World(noisy, fitted(120, voters=MIXED, bound=BEST), 200),
     "a list, weights from cross-fitting": World(
-        noisy, fitted(150, voters=LIST, prior="learned", bound="heldout"), 200
+        noisy, fitted(150, voters=LIST, prior="learned"), 200
     ),
     "features that repeat, ties": World(discrete, fitted(80, bound="heldout", n_voters=2)),
     "400 labels by Zipf's law": World(

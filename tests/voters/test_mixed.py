@@ -17,7 +17,7 @@ from certivote import MajorityVoteClassifier
 from certivote.learners import logistic_of_shares
 from certivote.voters import Dense, Mixed, fit_voters, joined_of, members
 from certivote.voters.members import MEMBERS, Facts, Member
-from certivote.voters.mixed import folds_of
+from certivote.voters.mixed import folds_of, rounds_of
 
 BOOSTING = MEMBERS["boosting"]
 QUICK = ["forest", "logistic", "bayes"]
@@ -76,18 +76,29 @@ def test_the_forest_errs_out_of_bag_as_scikit_learn_counts():
 
 @pytest.mark.parametrize("name", ["boosting", "logistic", "svm", "neighbours", "bayes"])
 def test_others_err_on_folds_that_they_were_not_trained_on(name, every):
+    """Three times over, as there are few rows."""
     rng = np.random.RandomState(3)
     for _ in MEMBERS:
         rng.randint(np.iinfo(np.int32).max)
-    where = np.empty(len(Y), dtype=int)
-    for number, fold in enumerate(folds_of(Y, rng)):
-        where[fold] = number
-    losses = [
-        cross_val_predict(kind, X, Y, cv=PredefinedSplit(where)) != Y
-        for kind in MEMBERS[name].candidates(Facts(*X.shape, sparse=False))
-    ]
-    expected = min(losses, key=np.sum)
+    kinds = MEMBERS[name].candidates(Facts(*X.shape, sparse=False))
+    losses = np.zeros((len(kinds), len(Y)))
+    for _ in range(3):
+        where = np.empty(len(Y), dtype=int)
+        for number, fold in enumerate(folds_of(Y, rng)):
+            where[fold] = number
+        cut = PredefinedSplit(where)
+        losses += [cross_val_predict(kind, X, Y, cv=cut) != Y for kind in kinds]
+    expected = min(losses, key=np.sum) / 3
     np.testing.assert_array_equal(every.shares[:, every.names.index(name)], expected)
+
+
+@pytest.mark.parametrize(("rows", "rounds"), [(4, 3), (499, 3), (500, 1)])
+def test_folds_are_drawn_again_where_there_are_few_rows(rows, rounds):
+    found = rounds_of(np.arange(rows) % 2, np.random.RandomState(0))
+    assert len(found) == rounds
+    for folds in found:
+        np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(rows))
+    assert len({tuple(folds[0].tolist()) for folds in found}) == rounds or rows < 5
 
 
 def test_folds_spread_the_classes():

@@ -108,6 +108,10 @@ class Bound(Parametrised, ABC):
         """
         return None
 
+    def for_learned_prior(self) -> "Bound":
+        """Return this bound for a prior that was learned already, on rows that do not certify."""
+        return self
+
     # --- what is said of it ----------------------------------------------------------------------
 
     @property

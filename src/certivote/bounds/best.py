@@ -40,6 +40,8 @@ _BY_OFFER: tuple[tuple[frozenset[str], _Shares], ...] = (
     (frozenset({"moments"}), (("gibbs", 0.5), ("seeger", 0.5))),
     (frozenset({"fixed votes"}), (("heldout", 1.0),)),
 )
+# Where the prior was learned already, what is learned on top of it hardly ever wins.
+_OF_LEARNED_PRIOR: _Shares = (("heldout", 1.0),)
 _EVERYTHING = frozenset({"fixed votes", "rows", "joint", "moments", "voter errors"})
 
 
@@ -48,7 +50,9 @@ class BestBound(ConstantBound):
 
     It is minimised member by member, and the certificate names the winner. By default most of δ
     goes to the test of the prior vote, and the rest to bounds under which the weights may be
-    learned: which ones, what the statistics offer decides, before any count is seen.
+    learned: which ones, what the statistics offer decides, before any count is seen. Where the
+    prior was learned on part A (`MajorityVoteClassifier` with ``prior="learned"``, or with mixed
+    voters) all of δ goes to the test of it: that is known before part B is looked at, too.
 
     Parameters
     ----------
@@ -65,7 +69,8 @@ class BestBound(ConstantBound):
         - counts with the errors of the prior vote: heldout 0.9, occam 0.05, gibbs 0.025,
           cantelli 0.025;
         - counts alone (losses in chunks, out of bag): gibbs 0.5, cantelli 0.5;
-        - with unlabelled examples: seeger in the place of dirichlet or cantelli.
+        - with unlabelled examples: seeger in the place of dirichlet or cantelli;
+        - a prior that was learned on part A: heldout 1.
 
     Examples
     --------
@@ -148,6 +153,10 @@ class BestBound(ConstantBound):
         if any(member.for_all_sizes() is None for member in members):
             return None
         return super().for_all_sizes()
+
+    def for_learned_prior(self) -> Bound:
+        """Return the test of the prior vote with all of δ, unless shares were given."""
+        return self.copied(shares=_OF_LEARNED_PRIOR) if self.shares is None else self
 
     def _member(self, name: str, delta: float) -> Bound:
         """Return a member with the constant of this bound, or the smallest that it has itself."""

@@ -83,7 +83,8 @@ class MajorityVoteClassifier(OutOfBagVote):
         - `certivote.voters.PredictionTable`: the columns of X are predictions made elsewhere.
     bound : str or Bound, default="best"
         The certificate to minimise, by name or as an object with its settings. "best" tests the
-        prior vote with most of δ, and lets the weights be learned with the rest.
+        prior vote with most of δ, and lets the weights be learned with the rest; where the prior
+        was learned on part A, it tests that vote with all of δ.
     delta : float, default=0.05
         The probability that the certificate may fail. A bound object has its own.
     certification : {"split", "oob"}, default="split"
@@ -233,6 +234,8 @@ class MajorityVoteClassifier(OutOfBagVote):
 
     def _learn_prior(self, asked: "_Asked", X: Any, y: NDArray[Any]) -> None:
         self._fitted_bound, self._total_delta, self._families = asked[:3]
+        if asked.learns_prior:
+            self._fitted_bound = self._fitted_bound.for_learned_prior()
         if self.anytime:
             self._provenance["look"] = 1
             for_all_sizes = self._fitted_bound.for_all_sizes()

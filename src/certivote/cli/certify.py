@@ -57,8 +57,9 @@ def certify(
             autocompletion=options.complete_bound,
             help="The certificate to minimise. best, the default, gave the smallest over the "
             "paper's 16 tasks: it tests the prior vote with most of delta, and lets the weights be "
-            "learned with the rest. lacasse learns them by the paper's bound. Choose before you "
-            "look: docs/choosing.md and `certivote compare` tell more.",
+            "learned with the rest; one learned on part A it tests with all of delta. lacasse "
+            "learns them by the paper's bound. Choose before you look: docs/choosing.md and "
+            "`certivote compare` tell more.",
         ),
     ] = None,
     delta: options.Delta = options.DELTA,

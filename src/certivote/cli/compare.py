@@ -195,9 +195,10 @@ def _certify_all(
             if name in binary:
                 learner = binary[name](voters=PredictionTable(), delta=own)
             else:
+                bound = bound_at(name, own, constant)
                 learner = MajorityVoteClassifier(
                     voters=PredictionTable(),
-                    bound=bound_at(name, own, constant),
+                    bound=bound if ballots.prior is None else bound.for_learned_prior(),
                     prior=ballots.prior,
                     random_state=0,
                 )

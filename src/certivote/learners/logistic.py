@@ -103,5 +103,6 @@ def _least(
         bounds=[(0.0, None)] * n,
         options={"maxiter": 1000, "gtol": 1e-6 * m},
     ).x
+    found = np.maximum(found, 0.0)  # a step to the bound may end beyond it, by rounding
     total = float(found.sum())
     return found / total if total > 0.0 else np.full(n, 1.0 / n)

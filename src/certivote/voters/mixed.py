@@ -26,6 +26,10 @@ from .trees import grow
 __all__ = ["UNDECIDED", "Joined", "Mixed", "folds_of", "joined_of"]
 
 _FOLDS = 5
+# On fewer rows the folds are drawn so many times, or which rows they hold decides too much: see
+# `benchmarks/mixed.py --rounds`.
+_FEW_ROWS = 500
+_ROUNDS = 3
 # What large weights cost. On few rows the weights of members that are about as good differ by
 # chance, which errs more often at a tenth of this: see `benchmarks/mixed.py --penalties`.
 _PENALTY = 10.0
@@ -39,6 +43,11 @@ def folds_of(codes: NDArray[np.intp], rng: np.random.RandomState) -> list[NDArra
     order = order[np.argsort(codes[order], kind="stable")]
     n_folds = min(_FOLDS, len(codes))
     return [np.sort(order[first::n_folds]) for first in range(n_folds)]
+
+
+def rounds_of(codes: NDArray[np.intp], rng: np.random.RandomState) -> list[list[NDArray[np.intp]]]:
+    """Return folds, drawn several times where there are few rows."""
+    return [folds_of(codes, rng) for _ in range(_ROUNDS if len(codes) < _FEW_ROWS else 1)]
 
 
 class _Block(NamedTuple):
@@ -145,9 +154,10 @@ class Mixed(BaseEstimator):
 
     The weights come from logistic regression of the vote's margin on the rows of `fit`, where each
     voter that speaks on a row was not trained on it: of a forest the trees out of whose bag it is,
-    of the others those of five that were trained without the row's fold. Its penalty keeps weights
-    of members that few rows cannot tell apart close to each other. Trees of a forest have equal
-    weights. The voters are then trained on all rows.
+    of the others those of five that were trained without the row's fold; on fewer than 500 rows
+    the folds are drawn three times, and the errors are means. Its penalty keeps weights of members
+    that few rows cannot tell apart close to each other. Trees of a forest have equal weights. The
+    voters are then trained on all rows.
 
     Parameters
     ----------
@@ -206,7 +216,7 @@ class Mixed(BaseEstimator):
         # Drawn for all, so that a member is the same whichever others there are.
         seeds = {name: int(rng.randint(np.iinfo(np.int32).max)) for name in MEMBERS}
         classes, codes = np.unique(labels, return_inverse=True)
-        folds = folds_of(codes, rng)
+        rounds = rounds_of(codes, rng)
         filler = None if sparse.issparse(table) else _filler().fit(table)
         filled = table if filler is None else filler.transform(table)
         left_out = dict(self._too_much(names, facts_of(table), len(classes)))
@@ -217,7 +227,7 @@ class Mixed(BaseEstimator):
                 continue
             try:
                 own = table if MEMBERS[name].takes_gaps else filled
-                blocks.append(self._train(name, own, labels, folds, seeds[name]))
+                blocks.append(self._train(name, own, labels, rounds, seeds[name]))
             except Exception as error:
                 failed[name] = f"{type(error).__name__}: {error}"
                 if self.members is not None or len(failed) == len(names) - len(left_out):
@@ -251,7 +261,12 @@ class Mixed(BaseEstimator):
                 yield name, reason
 
     def _train(
-        self, name: str, X: Any, y: NDArray[Any], folds: list[NDArray[np.intp]], seed: int
+        self,
+        name: str,
+        X: Any,
+        y: NDArray[Any],
+        rounds: list[list[NDArray[np.intp]]],
+        seed: int,
     ) -> _Block:
         """Train one member on all rows, and find where its voters err on rows they did not see."""
         kinds = [_seeded(kind, seed) for kind in MEMBERS[name].candidates(facts_of(X))]
@@ -260,7 +275,7 @@ class Mixed(BaseEstimator):
             warnings.simplefilter("ignore", ConvergenceWarning)
             if MEMBERS[name].forest:
                 return self._grown(name, kinds[0], X, y)
-            return self._chosen(name, kinds, X, y, folds)
+            return self._chosen(name, kinds, X, y, rounds)
 
     def _grown(self, name: str, forest: Any, X: Any, y: NDArray[Any]) -> _Block:
         table = as_tree_data(X)
@@ -280,9 +295,15 @@ class Mixed(BaseEstimator):
         return _Block(name, list(forest.estimators_), shares)
 
     def _chosen(
-        self, name: str, kinds: list[Any], X: Any, y: NDArray[Any], folds: list[NDArray[np.intp]]
+        self,
+        name: str,
+        kinds: list[Any],
+        X: Any,
+        y: NDArray[Any],
+        rounds: list[list[NDArray[np.intp]]],
     ) -> _Block:
         """Return the settings with the fewest errors on folds that were not trained on."""
+        folds = [fold for folds in rounds for fold in folds]
         with progress_bar(f"training {name}", len(kinds) * len(folds) + 1, self.verbose) as advance:
 
             def errors(kind: Any, fold: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -294,13 +315,13 @@ class Mixed(BaseEstimator):
             parallel = Parallel(n_jobs=self.n_jobs, prefer="threads")
             tasks = [(kind, fold) for kind in kinds for fold in folds]
             found = parallel(delayed(errors)(kind, fold) for kind, fold in tasks)
-            losses = np.empty((len(kinds), len(y)))
+            losses = np.zeros((len(kinds), len(y)))
             for index, (_, fold) in enumerate(tasks):
-                losses[index // len(folds), fold] = found[index]
+                losses[index // len(folds), fold] += found[index]
             best = int(losses.sum(axis=1).argmin())
             voter = clone(kinds[best]).fit(X, y)
             advance()
-        return _Block(name, [voter], losses[best])
+        return _Block(name, [voter], losses[best] / len(rounds))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
