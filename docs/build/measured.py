@@ -19,6 +19,7 @@ PAGES = {
     "cluster.md": "cluster.py",
     "fewer-voters.md": "smallest.py",
     "out-of-bag.md": "out_of_bag.py",
+    "out-of-core.md": "products.py",
     "plurality.md": "plurality.py",
 }
 
