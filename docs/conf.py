@@ -35,6 +35,8 @@ numpydoc_show_inherited_class_members = False
 # What stands between single backticks is a link where it is a public name, and code elsewhere.
 default_role = "py:obj"
 add_module_names = False
+# Beside a class its methods are listed by their own names.
+toc_object_entries_show_parents = "hide"
 
 sphinx_gallery_conf = {
     "examples_dirs": "examples",

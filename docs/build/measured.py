@@ -14,21 +14,31 @@ from marks import replaced
 from certivote._utils.files import write_whole
 
 DOCS = Path(__file__).resolve().parents[1]
-# The pages, and the program that prints the rows of the table on each.
+# The pages, and the program that prints the rows of the tables on each.
 PAGES = {
+    "cluster.md": "cluster.py",
     "fewer-voters.md": "smallest.py",
     "out-of-bag.md": "out_of_bag.py",
+    "out-of-core.md": "products.py",
     "plurality.md": "plurality.py",
 }
 
 
+def tables_in(printed: str) -> str:
+    """Return the tables among the lines, with a blank line between them."""
+    rows = [line for line in printed.splitlines() if line.startswith("|")]
+    # The row above one of dashes is a heading.
+    for i in reversed([i for i, row in enumerate(rows) if set(row) <= set("|:-")]):
+        rows.insert(i - 1, "")
+    return "\n".join(rows).strip() + "\n"
+
+
 def rows_of(program: str) -> str:
-    """Return the rows of a table that a program prints, and let the rest be seen."""
+    """Return the tables that a program prints, and let the rest be seen."""
     command = [sys.executable, str(DOCS.parent / "benchmarks" / program)]
     printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     print(printed, file=sys.stderr)
-    rows = [line for line in printed.splitlines() if line.startswith("|")]
-    return "\n".join(rows) + "\n"
+    return tables_in(printed)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -5,8 +5,9 @@
 
 import json
 import sys
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scipy.stats import binomtest
 
@@ -30,26 +31,99 @@ WORLDS = {
     "0.5%, 1.6%, 5%, 16% and 50% of the examples, with samples of 5, 50, 500 and 5,000",
 }
 
+
+class Kind(NamedTuple):
+    """A section of the page after the table of bounds, and which of the rows it shows.
+
+    mark : str
+        Rows that have it in their name belong here; the empty one takes what is left. It is not
+        shown where it ends in a space, as the heading says the same.
+    crossed : bool
+        Whether a name is "row, column" of one table, or stands for itself.
+    """
+
+    mark: str
+    heading: str
+    words: str
+    crossed: bool = False
+
+
+KINDS = (
+    Kind(
+        "",
+        "From data to `predict`",
+        "The whole way that users go: a sample is drawn, a vote is fitted on it, and its claim is\n"
+        "compared with the risk of its `predict` on all examples that there are.",
+    ),
+    Kind(
+        "out of bag, ",
+        "Out of bag",
+        "The same, with each voter tested on the rows outside its own bag.",
+    ),
+    Kind(
+        "bags, ",
+        "Bounds out of bag",
+        "Each bound on five voters that are tables, for the weights that it learns and for the\n"
+        "voter that was luckiest. A failure is a certificate below the bound's own formula at the\n"
+        "true moments.",
+        crossed=True,
+    ),
+    Kind(
+        "the fewest",
+        "Fewer voters",
+        "Certificates of the votes that [`smallest`](fewer-voters.md) returns.",
+    ),
+    Kind(
+        "claims: ",
+        "Claims",
+        "[Claims](claims.md) on classes, groups, costs and shifts. A failure is a sample on which\n"
+        "any claim of the kind is false; for a whole sheet, any claim on it.",
+    ),
+    Kind(
+        "certify_difference, ",
+        "Two models",
+        "The error of the new model and the difference from the old one, both at once, on samples\n"
+        "of 300.",
+    ),
+    Kind(
+        "missing votes, ",
+        "Missing votes",
+        "Panels whose voters are often silent, with three labels. *Even vote* is the limit of\n"
+        "equal weights; the other rows are whole fits.",
+        crossed=True,
+    ),
+    Kind(
+        "every size, ",
+        "Looked at after every example",
+        "A sample that grows to 5,000 examples, and a limit at each of the 5,000 sizes. A failure\n"
+        "is a sequence with a false limit anywhere.",
+    ),
+)
+
 PAGE = """# Do the certificates hold?
 
 A certificate at δ may be false on a fraction δ of all samples, not more. `make validity` draws
 samples from worlds in which every risk is known, has the program certify votes on them, and counts
 the samples on which a certificate was false. It writes this page: {total} samples in all, each one
-drawn example by example and certified, by certivote {version}.
+drawn example by example and certified, by certivote {version} on {day}.
 
-Each cell is the share of samples with a false certificate, and the 99% interval of its probability
-(Clopper and Pearson, two-sided). 5% is the default δ, and `best` the default bound.
+No share on it is above δ by more than chance allows: one that would have a probability below
+1/10,000 is refused. The largest in proportion to δ: {worst}.
+
+## Every bound, in every world
+
+The share of samples with a false certificate. The last column is the 99% interval (Clopper and
+Pearson, two-sided) of the probability behind the largest share in its row. 5% is the default δ, and
+`best` the default bound. [The worlds](#the-worlds) are described below.
 
 {table}
 
-The largest share in proportion to δ: {worst}.
+- **anytime**: `MajorityVoteClassifier(anytime=True)` with `partial_fit`, three looks at a growing
+  sample. A failure is any false certificate of the three; δ is that of all looks together.
+- **unlabelled**: the disagreement is counted on five times as many unlabelled examples too. They
+  are for two labels only.
 
-## From data to `predict`
-
-The same for the whole way that users go: a sample is drawn, a vote is fitted on it, and its claim
-is compared with the risk of its `predict` on all examples that there are.
-
-{pipeline}
+{sections}
 
 ## What a failure is
 
@@ -60,15 +134,8 @@ of the learned weights is false *or* that of weights which an adversary has chos
 sample and the truth: single voters and mixtures that look better than they are. `heldout` and
 `best` are counted for the weights that the program returns.
 
-- **unlabelled**: the disagreement is counted on five times as many unlabelled examples too. They
-  are for two labels only.
-- **anytime**: `MajorityVoteClassifier(anytime=True)` with `partial_fit`, three looks at a growing
-  sample. A failure is any false certificate of the three; δ is that of all looks together. The risk
-  is that of `predict`.
-
 All bounds have the smallest of their constants, the default: what holds with it holds with others.
-Numbers of samples are what fits into half an hour: `dirichlet`, and `best`, which contains it, are
-slow.
+`dirichlet`, and `best`, which contains it, are slow, and have fewer samples.
 
 ## The worlds
 
@@ -77,11 +144,11 @@ drawn from it with replacement, and the risk of a vote is its share of errors in
 
 {worlds}
 
-## What is not in the table
+## What is not in the tables
 
-The table does not show how much room there is: most bounds are far from failing in any ordinary
-world, and where samples are small many say 1, which cannot fail. Two more kinds of check are among
-the tests:
+The tables do not show how much room there is: most bounds are far from failing in any ordinary
+world, and where samples are small many say 1, which cannot fail. Three more kinds of check are
+among the tests:
 
 - *The worst case*, which is computed, not sampled. The vote is the luckiest of n equal voters, or
   that of two voters which never err together. Then the number of errors has a known distribution,
@@ -89,9 +156,10 @@ the tests:
   with samples of 1 to 1,000 and δ down to 10⁻⁵.
 - *Bounds that are broken on purpose* must be caught by the same counts and sums: more δ than
   claimed, examples counted twice, a forgotten divergence or margin, learned weights taken for fixed
-  ones, the best of many tests or looks at the price of one, unlabelled examples of another kind.
-
-A share may exceed δ by chance. The tests refuse one that would have a probability below 1/10,000.
+  ones, the best of many tests or looks at the price of one, unlabelled examples of another kind,
+  rows of one patient taken for independent ones, silence counted as right.
+- *Precision*: 2,000 random instances of each bound, and of the limits of fixed and of growing
+  samples, against their formula in 50 digits. None may lie below it.
 """
 
 
@@ -100,23 +168,88 @@ def percent(share: float) -> str:
     return f"{100 * share:.2f}".rstrip("0").rstrip(".")
 
 
-def cell(row: dict[str, Any]) -> str:
-    """Return the share of failures and its interval."""
+def share_of(row: dict[str, Any]) -> float:
+    """Return the share of failures."""
+    return float(row["failures"] / row["samples"])
+
+
+def interval(row: dict[str, Any]) -> str:
+    """Return the 99% interval of the probability of a failure."""
     result = binomtest(row["failures"], row["samples"])
     low, high = result.proportion_ci(0.99, method="exact")
-    return f"{percent(result.statistic)}% ({percent(low)}–{percent(high)})"
+    return f"{percent(low)}–{percent(high)}%"
 
 
-def page_of(rows: list[dict[str, Any]]) -> str:
-    """Return the page, and refuse rows that leave a bound or a world out."""
-    fits = [row for row in rows if row["bound"] == "pipeline"]
-    rows = [row for row in rows if row["bound"] != "pipeline"]
-    if not fits:
-        raise SystemExit("the pipeline was not run: the page is not written from a part.")
+def different(values: set[str]) -> str:
+    """Return what several rows have in common, or all that they have."""
+    return ", ".join(sorted(values, key=lambda text: (len(text), text)))
+
+
+def crossed(cells: dict[tuple[str, str], dict[str, Any]], names: list[str]) -> str:
+    """Return one table of shares, with a column for each world that some row has."""
+    worlds = list(dict.fromkeys(world for name in names for own, world in cells if own == name))
+    worlds = sorted(worlds, key=(*WORLDS, *worlds).index)
+    table = [
+        f"| | δ | samples | {' | '.join(worlds)} | interval of the largest |",
+        "|---" * (len(worlds) + 4) + "|",
+    ]
+    for name in names:
+        own = [cells.get((name, world)) for world in worlds]
+        there = [row for row in own if row]
+        deltas = different({f"{percent(row['delta'])}%" for row in there})
+        samples = different({f"{row['samples']:,}" for row in there})
+        shares = [f"{percent(share_of(row))}%" if row else "" for row in own]
+        worst = interval(max(there, key=share_of))
+        table.append("| " + " | ".join((f"**{name}**", deltas, samples, *shares, worst)) + " |")
+    return "\n".join(table)
+
+
+def shown(row: dict[str, Any], mark: str) -> str:
+    """Return what a row is called below the heading of its kind."""
+    name = str(row["world"])
+    return name.removeprefix(mark) if mark.endswith(" ") else name
+
+
+def listed(rows: list[dict[str, Any]], mark: str) -> str:
+    """Return one table with a line for each row."""
+    table = ["| | δ | samples | false | 99% interval |", "|---|---|---|---|---|"]
+    table += [
+        f"| {shown(row, mark)} | {percent(row['delta'])}% | {row['samples']:,} "
+        f"| {percent(share_of(row))}% | {interval(row)} |"
+        for row in sorted(rows, key=lambda row: row["world"])
+    ]
+    return "\n".join(table)
+
+
+def section(kind: Kind, rows: list[dict[str, Any]]) -> str:
+    """Return the heading, the words and the table of one kind of simulation."""
+    if not rows:
+        raise SystemExit(
+            f"nothing of {kind.heading!r} was run: the page is not written from a part."
+        )
+    table = listed(rows, kind.mark)
+    if kind.crossed:
+        cells = {}
+        for row in rows:
+            name, _, world = shown(row, kind.mark).partition(", ")
+            cells[name, world] = row
+        table = crossed(cells, sorted({name for name, _ in cells}))
+    return f"## {kind.heading}\n\n{kind.words}\n\n{table}"
+
+
+def kind_of(row: dict[str, Any]) -> Kind:
+    """Return where a row of a whole fit is shown."""
+    return next((kind for kind in KINDS[1:] if kind.mark in row["world"]), KINDS[0])
+
+
+def page_of(rows: list[dict[str, Any]], day: date) -> str:
+    """Return the page of a run that ended on that day; refuse rows that leave something out."""
     cells = {(row["bound"], row["world"]): row for row in rows}
     if len(cells) < len(rows):
         raise SystemExit("some cells were recorded twice: remove the rows of an earlier run.")
-    unknown = sorted({row["world"] for row in rows} - set(WORLDS))
+    fits = [row for row in rows if row["bound"] == "pipeline"]
+    bounds = {place: row for place, row in cells.items() if row["bound"] != "pipeline"}
+    unknown = sorted({world for _, world in bounds} - set(WORLDS))
     if unknown:
         raise SystemExit(f"describe the world {unknown[0]!r} in WORLDS of docs/build/validity.py.")
     missing = [(name, world) for name in EVERYWHERE for world in WORLDS]
@@ -127,41 +260,33 @@ def page_of(rows: list[dict[str, Any]]) -> str:
             f"{len(missing)} cells were not run, such as {name!r} in {world!r}: the page is not "
             "written from a part of the simulations."
         )
+    for row in rows:
+        if binomtest(row["failures"], row["samples"], row["delta"], "greater").pvalue < 1e-4:
+            raise SystemExit(f"{row['bound']!r} in {row['world']!r} is false more often than δ.")
     others = sorted(
-        {row["bound"] for row in rows} - set(EVERYWHERE), key=lambda name: name.split(", ")[::-1]
+        {name for name, _ in bounds} - set(EVERYWHERE), key=lambda name: name.split(", ")[::-1]
     )
-    worlds = list(WORLDS)
-    table = [
-        f"| | δ | samples per world | {' | '.join(worlds)} |",
-        "|---" * (len(worlds) + 3) + "|",
-    ]
-    for name in (*EVERYWHERE, *others):
-        own = [cells.get((name, world)) for world in worlds]
-        deltas = ", ".join(f"{percent(x)}%" for x in sorted({row["delta"] for row in own if row}))
-        samples = ", ".join(f"{x:,}" for x in sorted({row["samples"] for row in own if row}))
-        shares = [cell(row) if row else "" for row in own]
-        table.append("| " + " | ".join((f"**{name}**", deltas, samples, *shares)) + " |")
-    pipeline = ["| fitted | δ | fits | false claims |", "|---|---|---|---|"]
-    pipeline += [
-        f"| {row['world']} | {percent(row['delta'])}% | {row['samples']:,} | {cell(row)} |"
-        for row in sorted(fits, key=lambda row: row["world"])
-    ]
-    worst = max(rows, key=lambda row: row["failures"] / row["samples"] / row["delta"])
+    worst = max(rows, key=lambda row: share_of(row) / row["delta"])
+    where = (worst["world"],) if worst in fits else (worst["bound"], worst["world"])
     return PAGE.format(
         version=__version__,
+        day=f"{day.day} {day:%B %Y}",
         total=f"{sum(row['samples'] for row in rows):,}",
-        pipeline="\n".join(pipeline),
-        table="\n".join(table),
+        table=crossed(bounds, [*EVERYWHERE, *others]),
+        sections="\n\n".join(
+            section(kind, [row for row in fits if kind_of(row) == kind]) for kind in KINDS
+        ),
         worst=f"{worst['failures']} of {worst['samples']:,} at δ = {percent(worst['delta'])}% "
-        f"({worst['bound']}, {worst['world']})",
-        worlds="\n".join(f"- **{world}**: {WORLDS[world]}." for world in worlds),
+        f"({', '.join(where)})",
+        worlds="\n".join(f"- **{world}**: {words}." for world, words in WORLDS.items()),
     )
 
 
 def main(source: Path, page: Path) -> None:
-    """Write the page from the rows."""
+    """Write the page from the rows, dated by the last of them."""
     lines = source.read_text(encoding="utf-8").splitlines()
-    page.write_text(page_of([json.loads(line) for line in lines]), encoding="utf-8")
+    day = datetime.fromtimestamp(source.stat().st_mtime, UTC).date()
+    page.write_text(page_of([json.loads(line) for line in lines], day), encoding="utf-8")
 
 
 if __name__ == "__main__":

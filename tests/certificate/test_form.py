@@ -294,7 +294,9 @@ JUNK = st.one_of(
     st.binary(max_size=3),
     st.lists(st.floats() | st.text(max_size=2) | st.none(), max_size=5),
     st.dictionaries(st.text(max_size=3) | st.integers(), st.floats() | st.none(), max_size=3),
-    st.sampled_from([np.float64("nan"), np.zeros(5), np.array(["a"]), np.datetime64("NaT"), {1}]),
+    st.sampled_from(
+        [np.float64("nan"), np.zeros(5), np.array(["a"]), np.datetime64("NaT", "s"), {1}]
+    ),
 )
 
 

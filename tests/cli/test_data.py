@@ -114,7 +114,7 @@ def test_types_of_parquet(tmp_path):
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_dates_are_the_same_at_every_resolution(unit, tmp_path):
-    days = np.datetime64("2020-01-01") + np.arange(10)
+    days = np.datetime64("2020-01-01") + np.arange(10).astype("timedelta64[D]")
     frame = pd.DataFrame({"when": days.astype(f"M8[{unit}]"), "y": np.arange(10) % 2})
     frame.to_parquet(tmp_path / "table.parquet")
     when = read_table(str(tmp_path / "table.parquet")).X["when"]

@@ -108,3 +108,14 @@ def test_links_of_the_readme_lead_somewhere():
 
 def test_commands_were_found():
     assert len(commands()) > 20
+
+
+def test_the_means_of_the_comparison_are_those_of_the_pages_that_commands_write():
+    shown = re.findall(r"^\| (.*?) \| (0\.[0-9]{3}) \| \[", text_of("comparison.md"), re.MULTILINE)
+    (authors,) = re.findall(
+        r"tighter bounds … \| .*? mean bound (0\.\d{3})", text_of("reproduction.md")
+    )
+    means = dict(re.findall(r"^\| `(\w+)` \| (0\.\d{4}) \|", text_of("choosing.md"), re.MULTILINE))
+    expected = [authors, *(means[name] for name in ("lacasse", "best", "heldout"))]
+    assert len(shown) == 4
+    assert [float(mean) for _, mean in shown] == [round(float(mean), 3) for mean in expected]

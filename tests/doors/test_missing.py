@@ -65,7 +65,7 @@ HOLES = {
     "None in objects": lambda y: objects(words(y), None),
     "NA in a list": lambda y: objects(words(y), pd.NA).tolist(),
     "NA in objects": lambda y: objects(words(y), pd.NA),
-    "NaT among objects": lambda y: objects(words(y), np.datetime64("NaT")),
+    "NaT among objects": lambda y: objects(words(y), np.datetime64("NaT", "s")),
     "NaT of pandas in a list": lambda y: objects(words(y), pd.NaT).tolist(),
     "datetime64": lambda y: nat(y, "datetime64"),
     "timedelta64": lambda y: nat(y, "timedelta64"),

@@ -79,8 +79,9 @@ def even_vote(bound, votes, y, missing):
 
 @pytest.mark.parametrize("bound", ["tandem", "gibbs", "lacasse", "heldout"])
 @pytest.mark.parametrize("name", PANELS)
-def test_limits_of_the_even_vote_hold(name, bound):
+def test_limits_of_the_even_vote_hold(name, bound, validity_table):
     false = false_claims(name, lambda votes, y: even_vote(bound, votes, y, MARKER), DRAWS)
+    validity_table("pipeline", f"missing votes, {bound} (even vote), {name}", DELTA, DRAWS, false)
     assert holds(false, DRAWS, DELTA)
 
 

@@ -82,11 +82,15 @@ def true_moments(says, weights, positive=POSITIVE):
 
 
 @pytest.mark.parametrize(
-    ("voters", "bags"),
-    [(IDENTICAL, blind_bags), (DIFFERENT, blind_bags), (DIFFERENT, same_in_common)],
+    ("voters", "bags", "words"),
+    [
+        (IDENTICAL, blind_bags, "identical voters"),
+        (DIFFERENT, blind_bags, "different voters"),
+        (DIFFERENT, same_in_common, "different voters, bags with as much in common"),
+    ],
 )
 @pytest.mark.parametrize("name", MOMENT_BOUNDS)
-def test_bounds_hold_for_learned_weights(name, voters, bags):
+def test_bounds_hold_for_learned_weights(name, voters, bags, words, validity_table):
     """The bound's own formula at the true moments, which is more than the risk of the vote."""
     rng, bound, failures = np.random.default_rng(2), get_bound(name, delta=DELTA), 0
     for _ in range(DRAWS):
@@ -98,6 +102,7 @@ def test_bounds_hold_for_learned_weights(name, voters, bags):
             truth = bound.oracle(*true_moments(says, weights))
             failed |= bound.value(statistics, weights) < truth - 1e-9
         failures += failed
+    validity_table("pipeline", f"bags, {name}, {words}", DELTA, DRAWS, failures)
     assert holds(failures, DRAWS, DELTA)
 
 

@@ -226,6 +226,8 @@ def test_the_luckiest_of_many_voters_is_certified_rightly(m, n):
 
 # --- one voter on a growing sample, looked at after every example ---
 
+LOOKS = np.arange(1, 5_001)
+
 
 def refuted_at_some_size(rng, p, log_constants, delta, draws=400):
     """How many sequences have a size at which kl(k/m‖p) is beyond ln(c(m)/δ)/m."""
@@ -238,10 +240,14 @@ def refuted_at_some_size(rng, p, log_constants, delta, draws=400):
     return failures
 
 
+def of_all_sizes():
+    """The constants of all sizes, in logarithms."""
+    return np.log([anytime_constant(int(m)) for m in LOOKS])
+
+
 @pytest.mark.parametrize("p", [0.01, 0.1, 0.5])
 def test_limits_for_all_sizes_hold_at_every_one_of_them(p):
-    sizes, bound = range(1, 5_001), get_bound("gibbs", constant="anytime", delta=0.1)
-    logs = np.log([anytime_constant(m) for m in sizes])
+    logs, bound = of_all_sizes(), get_bound("gibbs", constant="anytime", delta=0.1)
     for m in (1, 10, 5_000):  # what is simulated is the bound's own statement
         value = bound.from_moments(0.1, 0.05, 0.0, m)
         assert m * binary_kl(0.1, value / 2) == pytest.approx(logs[m - 1] - math.log(0.1), rel=1e-6)
@@ -251,42 +257,99 @@ def test_limits_for_all_sizes_hold_at_every_one_of_them(p):
     assert not holds(free, 400, 0.1)
 
 
+def refuted_of_three(rng, shares, logs, draws=400):
+    """How many sequences leave the ball of three outcomes at some size."""
+    truth, failures = np.array([*shares, 1 - sum(shares)]), 0
+    for _ in range(draws):
+        outcomes = rng.choice(3, size=LOOKS.size, p=truth)
+        seen = np.cumsum(outcomes[:, None] == np.arange(3), axis=0) / LOOKS[:, None]
+        failures += bool(np.any(LOOKS * rel_entr(seen, truth).sum(axis=1) > logs))
+    return failures
+
+
+def of_three_outcomes(delta):
+    """What the divergence from the truth may be in the ball of lacasse, times each size."""
+    bound = get_bound("lacasse", constant="anytime", delta=delta)
+    return np.array([bound.radius(2, 0.0, int(m), outcomes=3) * m for m in LOOKS])
+
+
 @pytest.mark.parametrize("shares", [(0.01, 0.05), (0.1, 0.2), (0.3, 0.4)])
 def test_limits_of_three_outcomes_hold_at_every_size(shares):
     """Both of two voters err, one of them, none: lacasse's ball, after every example."""
-    m, rng, delta = np.arange(1, 5_001), np.random.default_rng(2), 0.1
-    truth = np.array([*shares, 1 - sum(shares)])
-    bound = get_bound("lacasse", constant="anytime", delta=delta)
-    logs = np.array([bound.radius(2, 0.0, int(size), outcomes=3) * size for size in m])
-    np.testing.assert_allclose(logs, np.log((2 * m + 1) / delta), rtol=1e-12)
-    failures = free = 0
-    for _ in range(400):
-        outcomes = rng.choice(3, size=m.size, p=truth)
-        seen = np.cumsum(outcomes[:, None] == np.arange(3), axis=0) / m[:, None]
-        divergence = m * rel_entr(seen, truth).sum(axis=1)
-        failures += bool(np.any(divergence > logs))
-        free += bool(np.any(divergence > -math.log(delta)))
-    assert holds(failures, 400, delta)
-    assert not holds(free, 400, delta)  # looking again and again without a constant
+    delta, logs = 0.1, of_three_outcomes(0.1)
+    np.testing.assert_allclose(logs, np.log((2 * LOOKS + 1) / delta), rtol=1e-12)
+    assert holds(refuted_of_three(np.random.default_rng(2), shares, logs), 400, delta)
+    # Looking again and again without a constant is caught.
+    free = refuted_of_three(np.random.default_rng(2), shares, -math.log(delta))
+    assert not holds(free, 400, delta)
+
+
+def mixtures(k, p, c, d):
+    """The logarithm of the mixture at p, at each size: it reaches ln(1/δ) where the limit is below.
+
+    It grows with p.
+    """
+    inside = betainc(k + 1, LOOKS - k + 1, d * p) - betainc(k + 1, LOOKS - k + 1, c * p)
+    with np.errstate(divide="ignore"):  # far off, nothing is inside
+        logs = betaln(k + 1, LOOKS - k + 1) + np.log(np.maximum(inside, 0.0) / (d - c))
+    return logs - ((k + 1) * np.log(p) + (LOOKS - k) * np.log1p(-p))
 
 
 @pytest.mark.parametrize(("c", "d"), [(0.0, 1.0), (0.3, 0.8)])
 @pytest.mark.parametrize("p", [0.005, 0.1, 0.5])
 def test_sequential_limits_hold_at_every_size(p, c, d):
-    m, rng, failures, fixed = np.arange(1, 5_001), np.random.default_rng(1), 0, 0
+    rng, failures, fixed = np.random.default_rng(1), 0, 0
     for _ in range(400):
-        k = np.cumsum(rng.random(m.size) < p)
-        # The limit is below p where the mixture at p has reached 1/δ, as it grows with p.
-        inside = betainc(k + 1, m - k + 1, d * p) - betainc(k + 1, m - k + 1, c * p)
-        with np.errstate(divide="ignore"):  # far off, nothing is inside
-            logs = betaln(k + 1, m - k + 1) + np.log(np.maximum(inside, 0.0) / (d - c))
-        logs -= (k + 1) * np.log(p) + (m - k) * np.log1p(-p)
+        k = np.cumsum(rng.random(LOOKS.size) < p)
+        logs = mixtures(k, p, c, d)
         failures += bool(np.any(logs >= math.log(10)))
-        fixed += bool(np.any(binom.cdf(k, m, p) <= 0.1))
+        fixed += bool(np.any(binom.cdf(k, LOOKS, p) <= 0.1))
     last = sequential_limit(int(k[-1]), 5_000, 0.1, (c, d))
     assert (last < p) == (logs[-1] >= math.log(10))
     assert holds(failures, 400, 0.1)
     assert not holds(fixed, 400, 0.1)  # the limit of one size does not survive looking again
+
+
+def refuted_by_mixture(rng, p, pair, delta, draws):
+    """How many sequences have a size at which the sequential limit is below p."""
+    failures = 0
+    for _ in range(draws):
+        k = np.cumsum(rng.random(LOOKS.size) < p)
+        failures += bool(np.any(mixtures(k, p, *pair) >= -math.log(delta)))
+    return failures
+
+
+# The same on more sequences, at the default δ.
+EVERY_SIZE = {
+    **{
+        f"gibbs, p = {p}": lambda rng, delta, draws, p=p: refuted_at_some_size(
+            rng, p, of_all_sizes(), delta, draws
+        )
+        for p in (0.01, 0.1, 0.5)
+    },
+    **{
+        f"lacasse, p = {', '.join(map(str, shares))}": lambda rng, delta, draws, shares=shares: (
+            refuted_of_three(rng, shares, of_three_outcomes(delta), draws)
+        )
+        for shares in ((0.01, 0.05), (0.1, 0.2), (0.3, 0.4))
+    },
+    **{
+        f"heldout, mixture {pair}, p = {p}": lambda rng, delta, draws, p=p, pair=pair: (
+            refuted_by_mixture(rng, p, pair, delta, draws)
+        )
+        for pair in ((0.0, 1.0), (0.3, 0.8))
+        for p in (0.005, 0.1, 0.5)
+    },
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EVERY_SIZE)
+def test_limits_hold_at_every_size_on_many_sequences(name, validity_table):
+    delta, sequences = 0.05, 2000
+    failures = EVERY_SIZE[name](np.random.default_rng(3), delta, sequences)
+    validity_table("pipeline", f"every size, {name}", delta, sequences, failures)
+    assert holds(failures, sequences, delta)
 
 
 # --- two voters that disagree: the statement on d ---

@@ -6,9 +6,11 @@ replacement, and the risk of any vote is its share of errors in the whole popula
 docs/validity.md; the same count must catch what is broken on purpose.
 """
 
+import os
 import re
 import runpy
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -334,6 +336,14 @@ def test_certificates_with_unlabelled_examples_hold_on_many_samples(name, scenar
 
 # --- the page ---
 
+# One of each kind, in the order of the page.
+FITS = (
+    *("whole fits", "out of bag, trees", "bags, gibbs, identical voters", "trees, the fewest"),
+    *("claims: recall", "certify_difference, equal", "missing votes, tandem, two, often silent"),
+    "every size, gibbs, p = 0.1",
+)
+DAY = date(2026, 2, 3)
+
 
 def rows_of_all_cells():
     return [
@@ -342,7 +352,10 @@ def rows_of_all_cells():
             for name in TABLE["EVERYWHERE"]
             for world in TABLE["WORLDS"]
         ),
-        {"bound": "pipeline", "world": "whole fits", "delta": 0.1, "samples": 300, "failures": 6},
+        *(
+            {"bound": "pipeline", "world": name, "delta": 0.1, "samples": 300, "failures": 6}
+            for name in FITS
+        ),
     ]
 
 
@@ -370,43 +383,82 @@ def test_the_worlds_are_what_the_page_says():
     assert len(seen) < len(np.unique(unseen.y)) / 2
 
 
-def test_a_cell_has_the_interval_of_clopper_and_pearson():
+def test_an_interval_is_that_of_clopper_and_pearson():
     low, high = beta.ppf(0.005, 100, 1901), beta.ppf(0.995, 101, 1900)
-    shown = TABLE["cell"]({"samples": 2000, "failures": 100})
-    assert shown == f"5% ({100 * low:.2f}–{100 * high:.2f})"
+    shown = TABLE["interval"]({"samples": 2000, "failures": 100})
+    assert shown == f"{100 * low:.2f}–{100 * high:.2f}%"
     high = -np.expm1(np.log(0.005) / 2000)  # (1−x)^m = 0.005
-    shown = TABLE["cell"]({"samples": 2000, "failures": 0})
-    assert shown == f"0% (0–{100 * high:.2f})"
+    shown = TABLE["interval"]({"samples": 2000, "failures": 0})
+    assert shown == f"0–{100 * high:.2f}%"
+
+
+def tables_of(page):
+    """The cells of each table, by the heading above it."""
+    tables, heading = {}, ""
+    for line in page.splitlines():
+        if line.startswith("#"):
+            heading = line.strip("# ")
+        if line.startswith("|") and not line.startswith("|---"):
+            tables.setdefault(heading, []).append([cell.strip() for cell in line.split("|")[1:-1]])
+    return tables
 
 
 def test_the_page_has_one_table_with_every_bound():
     rows = rows_of_all_cells()
-    lines = TABLE["page_of"](rows).splitlines()
-    table = [line.strip("| ").split(" | ") for line in lines if line.startswith("| **")]
+    rows[1] = {**rows[1], "failures": 121}  # the first bound, in the second world
+    page = TABLE["page_of"](rows, DAY)
+    head, *table = tables_of(page)["Every bound, in every world"]
+    worlds = list(TABLE["WORLDS"])
+    assert head == ["", "δ", "samples", *worlds, "interval of the largest"]
     assert [line[0].strip("*") for line in table] == [
         *list_bounds(),
         "best, anytime",
         "heldout, anytime",
     ]
     assert all(line[1:3] == ["5%", "2,000"] for line in table)
-    total = sum(row["samples"] for row in rows if row["bound"] != "pipeline")
-    assert f"{total:,} samples in all" in " ".join(lines)
-    assert f"by certivote {certivote.__version__}." in " ".join(lines)
-    (fits,) = (line for line in lines if line.startswith("| whole fits |"))
-    assert fits.strip("| ").split(" | ")[1:3] == ["10%", "300"]
+    assert table[0][3:-1] == ["5%", "6.05%", *["5%"] * (len(worlds) - 2)]
+    low, high = beta.ppf(0.005, 121, 1880), beta.ppf(0.995, 122, 1879)
+    assert table[0][-1] == f"{100 * low:.2f}–{100 * high:.2f}%"
+    words = " ".join(page.split())
+    assert f"{sum(row['samples'] for row in rows):,} samples in all" in words
+    assert f"by certivote {certivote.__version__} on 3 February 2026." in words
+    assert f"121 of 2,000 at δ = 5% ({list_bounds()[0]}, {worlds[1]})" in words
+
+
+def test_every_kind_of_fit_has_a_table_of_its_own():
+    page = TABLE["page_of"](rows_of_all_cells(), DAY)
+    _, *tables = tables_of(page).values()
+    low, high = beta.ppf(0.005, 6, 295), beta.ppf(0.995, 7, 294)
+    seen = ["10%", "300", "2%", f"{100 * low:.2f}–{100 * high:.2f}%"]
+    names = [
+        *("whole fits", "trees", "**gibbs**", "trees, the fewest", "recall", "equal"),
+        *("**tandem**", "gibbs, p = 0.1"),
+    ]
+    assert [table[1:] for table in tables] == [[[name, *seen]] for name in names]
+    # Where two things vary, one is a row and the other a column.
+    columns = [table[0][3] for table in tables if table[0][-1] == "interval of the largest"]
+    assert columns == ["identical voters", "two, often silent"]
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_page_is_not_written_without_a_kind(name):
+    rows = [row for row in rows_of_all_cells() if row["world"] != name]
+    with pytest.raises(SystemExit, match="the page is not written from a part"):
+        TABLE["page_of"](rows, DAY)
 
 
 def test_a_page_is_not_written_from_a_part_or_from_two_runs():
     rows = rows_of_all_cells()
     first = list_bounds()[0]
     with pytest.raises(SystemExit, match=f"1 cells were not run, such as {first!r} in 'easy'"):
-        TABLE["page_of"](rows[1:])
-    with pytest.raises(SystemExit, match="recorded twice"):
-        TABLE["page_of"]([*rows, rows[0]])
+        TABLE["page_of"](rows[1:], DAY)
+    for again in (rows[0], rows[-1]):
+        with pytest.raises(SystemExit, match="recorded twice"):
+            TABLE["page_of"]([*rows, again], DAY)
     with pytest.raises(SystemExit, match="describe the world 'nowhere'"):
-        TABLE["page_of"]([*rows, {**rows[0], "world": "nowhere"}])
-    with pytest.raises(SystemExit, match="pipeline was not run"):
-        TABLE["page_of"]([row for row in rows if row["bound"] != "pipeline"])
+        TABLE["page_of"]([*rows, {**rows[0], "world": "nowhere"}], DAY)
+    with pytest.raises(SystemExit, match=f"{first!r} in 'easy' is false more often"):
+        TABLE["page_of"]([{**rows[0], "failures": 150}, *rows[1:]], DAY)
 
 
 def test_a_recorded_row_is_read_again(validity_table, monkeypatch, tmp_path):
@@ -415,9 +467,10 @@ def test_a_recorded_row_is_read_again(validity_table, monkeypatch, tmp_path):
     monkeypatch.setenv("CERTIVOTE_VALIDITY_TABLE", str(tmp_path / "rows"))
     for row in rows_of_all_cells():
         validity_table(**row)
+    os.utime(tmp_path / "rows", (0, datetime(2026, 2, 3, 12, tzinfo=UTC).timestamp()))
     TABLE["main"](tmp_path / "rows", tmp_path / "page.md")
     written = (tmp_path / "page.md").read_text(encoding="utf-8")
-    assert written == TABLE["page_of"](rows_of_all_cells())
+    assert written == TABLE["page_of"](rows_of_all_cells(), DAY)
 
 
 # --- broken on purpose ---

@@ -225,7 +225,7 @@ def _values(column: Any) -> _Values:
             floats[~missing] = known.astype(np.float64)
             return floats, _NUMBER
         if all(issubclass(kind, date) for kind in types):
-            dates = np.full(len(objects), np.datetime64("NaT"), dtype="datetime64[us]")
+            dates = np.full(len(objects), np.datetime64("NaT", "us"), dtype="datetime64[us]")
             dates[~missing] = [_naive(value) for value in known]
             return _seconds(dates), _DATE
     return _cells(array), _CATEGORY
