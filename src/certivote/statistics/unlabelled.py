@@ -16,6 +16,7 @@ from ..labels import check_labels
 from .counting import Counter
 from .counts import are_hardly_chance, as_counts, make_read_only
 from .moments import Moments
+from .parts import Parts, surprise
 
 __all__ = ["UnlabelledStatistics", "add_labels"]
 
@@ -67,6 +68,8 @@ class UnlabelledStatistics:
         "either. Only two labels occur: no third one is among the true labels, of the unlabelled "
         "examples or of those to come."
     )
+    # The samples that were merged into this one; None if it is of one piece.
+    merged: Parts | None = None
 
     def __init__(
         self, n_samples: int, disagreements: ArrayLike, classes: tuple[Any, ...] = ()
@@ -150,7 +153,8 @@ class UnlabelledStatistics:
             )
         findings = [*self.findings, *other.findings]
         told = are_hardly_chance(self.disagreements, self.n_samples)
-        if other is self or (told and self == other):
+        parts, others = self.parts, other.parts
+        if other is self or (told and self == other) or parts.repeat(others):
             findings.append(_MERGED_TWICE)
             warnings.warn(_MERGED_TWICE, stacklevel=2)
         classes = self.classes
@@ -159,8 +163,19 @@ class UnlabelledStatistics:
         both = UnlabelledStatistics(
             self.n_samples + other.n_samples, self.disagreements + other.disagreements, classes
         )
+        both.merged = parts + others
         both.findings = tuple(dict.fromkeys(findings))
         return both
+
+    @property
+    def parts(self) -> Parts:
+        """The samples that were merged into this one, or itself."""
+        if self.merged is not None:
+            return self.merged
+        # Pairs of which no voter is in two: others say little more.
+        counts = np.diagonal(self.disagreements, 1)[::2]
+        variances = counts * (1.0 - counts / self.n_samples)
+        return Parts.of(self.sha256, surprise(np.diag(variances)))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take what was pickled, of which numpy forgets that it cannot be written to."""

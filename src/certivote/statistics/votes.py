@@ -30,6 +30,7 @@ from .mapped import pieces
 from .moments import Moments
 from .packed import chunks_of, rows_at_once, transposed_product
 from .pairs import PackedPairs, Pairs, PairTable
+from .parts import Parts, surprise
 from .storage import KIND, load_counts, save_arrays
 from .unlabelled import UnlabelledStatistics, add_labels
 
@@ -39,6 +40,8 @@ _MERGED_TWICE = (
     "Statistics with the very same counts were merged: if they are of the same examples, each "
     "counts twice, and a certificate from the result is not valid."
 )
+# By the counts of so many voters it is told how surprising they would be once more.
+_SOME_VOTERS = 32
 _LABELLED_TOO = (
     "Unlabelled examples were joined on which voters disagree exactly as often as on the labelled "
     "ones: if they are the same examples, each counts twice, and a certificate from the result is "
@@ -94,6 +97,9 @@ class VoteStatistics(Statistics):
 
     kind = DEFAULT_KIND
     remedy = "build them with keep_rows=True"
+
+    # The samples that were merged into this one; None if it is of one piece.
+    merged: Parts | None = None
 
     def __init__(
         self,
@@ -394,6 +400,17 @@ class VoteStatistics(Statistics):
             return own
         return hashlib.sha256((own + self.unlabelled.sha256).encode()).hexdigest()
 
+    @property
+    def parts(self) -> Parts:
+        """The samples that were merged into this one, or itself."""
+        if self.merged is not None:
+            return self.merged
+        digest = self.pairs.sha256(self.errors, self.n_samples)
+        some = np.unique(np.linspace(0, self.n_voters - 1, _SOME_VOTERS).astype(np.intp))
+        errors, both = self.errors[some].astype(np.float64), self.pairs.among(some)
+        covariance = both - np.outer(errors, errors) / self.n_samples
+        return Parts.of(digest, surprise(covariance))
+
     # --- what a certificate says of them ---------------------------------------------------------
 
     def facts(self) -> dict[str, Any]:
@@ -447,7 +464,8 @@ class VoteStatistics(Statistics):
             )
         findings = [*self.findings, *other.findings]
         told = are_hardly_chance(self.errors, self.n_samples)
-        if other is self or (told and self == other):
+        parts, others = self.parts, other.parts
+        if other is self or (told and self == other) or parts.repeat(others):
             findings.append(_MERGED_TWICE)
             warnings.warn(_MERGED_TWICE, stacklevel=2)
         m, n = self.n_samples + other.n_samples, self.n_voters
@@ -455,7 +473,7 @@ class VoteStatistics(Statistics):
         bits = _stacked(self.pairs.bits, other.pairs.bits) if prefer_bits(m, n) else None
         table = self.tandem + other.tandem if bits is None else None
         both = self._trusted(m, n, table, rows if bits is None else bits, rows is not None)
-        both.subject = self.subject
+        both.subject, both.merged = self.subject, parts + others
         if self.fixed_votes is not None and other.fixed_votes is not None:
             both.fixed_votes = self.fixed_votes + other.fixed_votes
         for unlabelled in (self.unlabelled, other.unlabelled):
@@ -501,11 +519,16 @@ class VoteStatistics(Statistics):
         return joined
 
     def _disagree_as(self, unlabelled: UnlabelledStatistics) -> bool:
-        """Tell whether voters disagree exactly as often on other examples, hardly by chance."""
+        """Tell whether voters disagree exactly as often on other examples, hardly by chance.
+
+        Others that are several times as many may be several copies.
+        """
         size, counts = unlabelled.n_samples, unlabelled.disagreements
-        if size != self.n_samples or not are_hardly_chance(counts, size):
+        times, rest = divmod(size, self.n_samples)
+        if rest or not times or not are_hardly_chance(counts, size):
             return False
-        return np.array_equal(counts, self.errors[:, None] + self.errors - 2 * self.tandem)
+        own = self.errors[:, None] + self.errors - 2 * self.tandem
+        return np.array_equal(counts, times * own)
 
     def restricted_to(self, what: str, name: str) -> Self:
         """Return the same counts, as those of the examples of one class or of one group only.
@@ -559,7 +582,9 @@ class VoteStatistics(Statistics):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return arrays and plain objects: how counts are kept may change between versions."""
-        state = {name: value for name, value in vars(self).items() if name != "pairs"}
+        state = {k: value for k, value in vars(self).items() if k not in ("pairs", "merged")}
+        if self.merged is not None:
+            state |= {"parts": self.merged.digests, "surprises": self.merged.surprises}
         if self.pairs.bits is not None:
             return state | {"bits": self.pairs.bits}
         return state | {"tandem": self.tandem}
@@ -569,6 +594,8 @@ class VoteStatistics(Statistics):
         make_read_only(state.values())
         own = dict(state)
         bits, table = own.pop("bits", None), own.pop("tandem", None)
+        if "parts" in own:
+            own["merged"] = Parts(own.pop("parts"), own.pop("surprises"))
         vars(self).update(own)
         self.pairs = PairTable(table) if bits is None else PackedPairs(bits, self.n_voters)
 
@@ -601,6 +628,8 @@ class VoteStatistics(Statistics):
             arrays["unlabelled_classes"] = np.array(self.unlabelled.written_classes(), dtype=str)
         if self.findings:
             arrays["findings"] = np.array(self.findings)
+        if self.merged is not None:
+            arrays["parts"], arrays["surprises"] = self.merged.digests, self.merged.surprises
         if self.fixed_votes is not None:
             arrays["tested_weights"] = self.fixed_votes.weights
             arrays["tested_errors"] = self.fixed_votes.errors
@@ -634,6 +663,8 @@ class VoteStatistics(Statistics):
             size, counts = int(arrays["unlabelled_samples"]), arrays["disagreements"]
             classes = map(json.loads, arrays.get("unlabelled_classes", np.empty(0, str)).tolist())
             own = own.with_unlabelled(UnlabelledStatistics(size, counts, tuple(classes)))
+        if "parts" in arrays:
+            own.merged = Parts(arrays["parts"], arrays["surprises"])
         own.findings = tuple(arrays.get("findings", np.empty(0, dtype=str)).tolist())
         return own
 
