@@ -301,6 +301,25 @@ def test_a_partition_with_other_voters_is_named(client):
     assert_same(info.value.statistics, np.delete(losses, range(100, 200), axis=0))
 
 
+def test_a_partition_whose_voters_are_in_another_order_is_named(client):
+    names = ["good", "b", "c", "d"]
+    table = pd.DataFrame(random_losses(1000, 4).astype(int), columns=names)
+    parts = [part for _, part in table.groupby(np.arange(1000) // 50)]
+    others = [
+        part[["b", "good", "c", "d"]] if k in (3, 5) else part for k, part in enumerate(parts)
+    ]
+    message = (
+        r"partition 3 cannot be counted \(nor can 5\): it must name the same voters in the same"
+    )
+    with pytest.raises(IncompleteStatisticsError, match=message) as info:
+        from_dask([dask.delayed(part) for part in others], client=client)
+    kept = np.delete(table.to_numpy().reshape(20, 50, 4), (3, 5), axis=0).reshape(-1, 4)
+    assert_same(info.value.statistics, kept)
+    whole = from_dask([dask.delayed(part) for part in parts], client=client)
+    assert_same(whole, table.to_numpy())
+    assert whole.voters == tuple(names)
+
+
 def test_nothing_is_kept_if_every_partition_raises(client):
     with pytest.raises(IncompleteStatisticsError, match=r"partition 0 .* must be 0 or 1") as info:
         from_dask(da.full((10, 3), 7, chunks=(5, 3)), client=client)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from ._utils.progress import progress_bar
-from .labels import UNKNOWN, check_aligned, check_labels, check_targets, codes_of
+from .labels import UNKNOWN, check_aligned, check_labels, check_targets, codes_of, same_names
 from .statistics import IncompleteStatisticsError, VoteStatistics
 from .statistics.cores import one_core
 
@@ -18,6 +18,8 @@ __all__ = ["from_dask"]
 
 # So many tables are added up in one task.
 _FAN_IN = 8
+# Of voters, if they have names.
+_Names: TypeAlias = tuple[str, ...] | None
 _LOST = (
     "the cluster has lost what it was sent: every worker that had the voters is gone, or the work "
     "was cancelled. Count again."
@@ -214,11 +216,11 @@ def _count(table: Any, labels: Any, counting: _Counting) -> VoteStatistics:
         return counting(table, labels)
 
 
-def _describe(statistics: VoteStatistics) -> tuple[int, str]:
-    """Return the number of voters, and the worker where the statistics are."""
+def _describe(statistics: VoteStatistics) -> tuple[int, _Names, str]:
+    """Return the number of voters, their names, and the worker where the statistics are."""
     import distributed
 
-    return statistics.n_voters, distributed.get_worker().address
+    return statistics.n_voters, statistics.voters, distributed.get_worker().address
 
 
 def _merge(parts: Sequence[VoteStatistics]) -> VoteStatistics:
@@ -230,9 +232,9 @@ def _add_up(client: Any, leaves: list[Any], advance: Callable[[], None]) -> Vote
     import distributed
 
     notes = {client.submit(_describe, leaf, pure=False): k for k, leaf in enumerate(leaves)}
-    piles: dict[tuple[int, str], list[Any]] = defaultdict(list)
+    piles: dict[tuple[int, _Names, str], list[Any]] = defaultdict(list)
     failures: dict[int, str] = {}
-    n_voters: dict[int, int] = {}
+    voters: dict[int, tuple[int, _Names]] = {}
     completed = distributed.as_completed(list(notes))
     for note in completed:
         if note.status == "lost":
@@ -248,24 +250,23 @@ def _add_up(client: Any, leaves: list[Any], advance: Callable[[], None]) -> Vote
             error = note.exception()
             failures[k] = f"{type(error).__name__}: {error}"
             continue
-        n_voters[k], address = note.result()
-        pile = piles[n_voters[k], address]
+        *described, address = note.result()
+        voters[k] = number, names = tuple(described)
+        pile = piles[number, names, address]
         pile.append(leaf)
         if len(pile) == _FAN_IN:
             # On the worker that has them, or on another one if that dies.
             where = {"workers": [address], "allow_other_workers": True}
             pile[:] = [client.submit(_merge, list(pile), **where, pure=False)]
-    if not n_voters:
+    if not voters:
         raise _incomplete(failures, None)
-    first = min(n_voters)
-    n = n_voters[first]
-    for k in sorted(n_voters):
-        if n_voters[k] != n:
-            failures[k] = f"it must have {n} voters like partition {first}, got {n_voters[k]}"
+    wrong = _other_voters(voters)
+    failures |= wrong
+    right = {known for k, known in voters.items() if k not in wrong}
     sums = [
         client.submit(_merge, pile, workers=[address], allow_other_workers=True, pure=False)
-        for (size, address), pile in piles.items()
-        if size == n
+        for (number, names, address), pile in piles.items()
+        if (number, names) in right
     ]
     piles.clear()
     while len(sums) > 1:
@@ -279,6 +280,23 @@ def _add_up(client: Any, leaves: list[Any], advance: Callable[[], None]) -> Vote
     if failures:
         raise _incomplete(failures, statistics)
     return statistics
+
+
+def _other_voters(voters: dict[int, tuple[int, _Names]]) -> dict[int, str]:
+    """Return what is wrong with the partitions whose voters are not those of the first one."""
+    first = min(voters)
+    n, expected = voters[first]
+    wrong = {}
+    for k in sorted(voters):
+        number, names = voters[k]
+        if number != n:
+            wrong[k] = f"it must have {n} voters like partition {first}, got {number}"
+            continue
+        try:
+            expected = same_names("it", expected, names)
+        except ValueError as error:
+            wrong[k] = str(error)
+    return wrong
 
 
 def _incomplete(

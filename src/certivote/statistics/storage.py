@@ -35,6 +35,7 @@ _LAYOUT = {
     "disagreements": ("<i8", 2),
     "unlabelled_classes": ("<U", 1),
     "findings": ("<U", 1),
+    "voters": ("<U", 1),
     "parts": ("<u8", 1),
     "surprises": ("<f8", 1),
 }

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._utils.validation import check_count
-from ..labels import check_labels
+from ..labels import check_labels, same_names, voter_names
 from .counting import Counter
 from .counts import are_hardly_chance, as_counts, make_read_only
 from .moments import Moments
@@ -45,6 +45,8 @@ class UnlabelledStatistics:
 
     Attributes
     ----------
+    voters : tuple of str or None
+        The names of the voters, where a table had them.
     findings : tuple of str
         What throws doubt on a certificate from them.
 
@@ -68,6 +70,7 @@ class UnlabelledStatistics:
         "either. Only two labels occur: no third one is among the true labels, of the unlabelled "
         "examples or of those to come."
     )
+    voters: tuple[str, ...] | None = None
     # The samples that were merged into this one; None if it is of one piece.
     merged: Parts | None = None
 
@@ -121,6 +124,7 @@ class UnlabelledStatistics:
             The counts.
         """
         classes: tuple[Any, ...] = ()
+        voters: tuple[str, ...] | None = None
         with Counter(table=True) as counter:
             for number, chunk in enumerate(chunks):
                 name = f"unlabelled (chunk {number})" if number else "unlabelled"
@@ -130,12 +134,15 @@ class UnlabelledStatistics:
                     block = votes[start : start + step]
                     classes = add_labels(classes, block)
                     counter.add(np.asarray(block != classes[0], dtype=np.bool_), name)
+                voters = same_names(name, voters, voter_names(chunk))
         if counter.n_samples == 0:
             raise ValueError("unlabelled must hold at least one example, got none.")
         second, _ = counter.result()  # on how many examples both predict the second label
         assert second is not None
         alone = np.diagonal(second)
-        return cls(counter.n_samples, alone[:, None] + alone - 2 * second, classes)
+        counted = cls(counter.n_samples, alone[:, None] + alone - 2 * second, classes)
+        counted.voters = voters
+        return counted
 
     @property
     def n_voters(self) -> int:
@@ -151,6 +158,7 @@ class UnlabelledStatistics:
                 "unlabelled statistics can only be merged for the same voters, got "
                 f"{self.n_voters} and {other.n_voters} voters."
             )
+        voters = same_names("unlabelled statistics that are merged", self.voters, other.voters)
         findings = [*self.findings, *other.findings]
         told = are_hardly_chance(self.disagreements, self.n_samples)
         parts, others = self.parts, other.parts
@@ -163,7 +171,7 @@ class UnlabelledStatistics:
         both = UnlabelledStatistics(
             self.n_samples + other.n_samples, self.disagreements + other.disagreements, classes
         )
-        both.merged = parts + others
+        both.voters, both.merged = voters, parts + others
         both.findings = tuple(dict.fromkeys(findings))
         return both
 
