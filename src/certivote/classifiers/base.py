@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +25,7 @@ from ..labels import check_class
 from ..statistics import Statistics
 from . import _guards
 from ._answering import Sample
-from ._fingerprints import row_fingerprints
+from ._fingerprints import SeenRows, row_fingerprints
 from ._fitting import FittingVote
 from ._guards import Examination
 from ._split import Drawn, Rows, as_table, check_said, drawn, drawn_again, split
@@ -162,6 +163,39 @@ class CertifiedVote(FittingVote):
         check_is_fitted(self)
         X = as_table(X)
         return float(self._seen.known(X, row_fingerprints(X)).mean())
+
+    def seen_rows(self) -> SeenRows:
+        """Return the rows that this vote was fitted on, as fingerprints that can be sent elsewhere.
+
+        Returns
+        -------
+        SeenRows
+            Its method `count` says how many rows of a table are among them, as far as rows tell.
+        """
+        check_is_fitted(self)
+        return copy(self._seen)
+
+    def examine_known(self, n_known: int, n_samples: int) -> list[str]:
+        """Return what is found of rows that this vote was fitted on, as `certify` does.
+
+        Parameters
+        ----------
+        n_known : int
+            How many of the examples the vote was fitted on.
+        n_samples : int
+            How many examples there are.
+
+        Returns
+        -------
+        list of str
+            What throws doubt on a certificate from them.
+
+        Raises
+        ------
+        ValueError
+            If they are more than a few.
+        """
+        return _guards.already_seen(n_known / n_samples, n_samples)[0]
 
     def verify(
         self,
