@@ -181,15 +181,17 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):
         *,
         groups: Any = None,
         by: Mapping[str, ArrayLike] | None = None,
+        unlabelled: Any = None,
     ) -> None:
         """Recompute the certificate from its data, and raise if it does not hold up.
 
         Parameters
         ----------
-        X, y, groups, by
+        X, y, groups, by, unlabelled
             What `certify` was given.
         """
-        verify_model(self.model, X, y, self._certified(), groups=groups, by=by)
+        rows = {"groups": groups, "by": by, "unlabelled": unlabelled}
+        verify_model(self.model, X, y, self._certified(), **rows)
 
     def _certified(self) -> Certificate:
         if not hasattr(self, "certificate_"):
