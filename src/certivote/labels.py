@@ -60,6 +60,10 @@ def check_labels(name: str, labels: Any, ndim: int | None) -> NDArray[Any]:
     numpy would make equal although it is not, such as 1 and "1" in one list, stays different.
     """
     refuse_mask(name, labels)
+    if hasattr(labels, "tocsr"):
+        raise ValueError(
+            f"{name} must not be sparse: every zero is a label too. Give {name}.toarray()."
+        )
     listed = not hasattr(labels, "__array__")
     given = np.asarray(labels, dtype=object) if listed else np.asarray(labels)
     if given.dtype.kind == "T":  # numpy's strings of any length, with a missing one of their own

@@ -1,7 +1,9 @@
 """Answering only where the vote is sure: tests in a fixed order, and where they begin."""
 
 import json
+import pickle
 import warnings
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 
@@ -448,3 +450,21 @@ def test_more_is_answered_than_by_a_peer():
             found.append(0.0 if best is None else answered(reference, float(best)).mean())
     assert np.mean(mine) >= 1.05 * np.mean(theirs["bonferroni_holm"])
     assert np.mean(mine) >= np.mean(theirs["split_fixed_sequence"])
+
+
+def test_another_model_must_be_certified_anew(digits):
+    X, y = digits
+    model = RandomForestClassifier(20, random_state=0).fit(X[:600], y[:600])
+    worse = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:600], y[:600])
+    selective = SelectiveClassifier(model, target=0.1)
+    selective.certify(X[600:], y[600:])
+    for same in (selective, pickle.loads(pickle.dumps(selective)), deepcopy(selective)):
+        np.testing.assert_array_equal(same.predict(X), model.predict(X))
+        before = same.accepts(X[600:])
+        same.set_params(model=worse)
+        for ask in (same.predict, same.accepts, partial(same.verify, y=y[600:])):
+            with pytest.raises(ValueError, match="must be the one that was certified"):
+                ask(X[600:])
+        same.certify(X[600:], y[600:])
+        assert not np.array_equal(same.accepts(X[600:]), before)
+        np.testing.assert_array_equal(same.predict(X), worse.predict(X))
