@@ -16,7 +16,7 @@ import pytest
 from distributed import Client, LocalCluster
 from sklearn.datasets import make_classification
 
-from certivote import IncompleteStatisticsError, MajorityVoteClassifier, VoteStatistics
+from certivote import IncompleteStatisticsError, MajorityVoteClassifier, VoteStatistics, certify
 from certivote.distributed import from_dask
 from certivote.statistics.cores import available_cores
 
@@ -135,6 +135,43 @@ def test_a_vote_on_parquet_files(client, named, tmp_path):
     assert_same(statistics, votes != new[["label"]].to_numpy())
 
 
+@pytest.mark.parametrize(("old", "new"), [(400, 0), (100, 500)])
+def test_rows_that_the_vote_was_fitted_on_are_refused(client, named, old, new):
+    frame, vote = named
+    rows = pd.concat([frame[:old], frame[400 : 400 + new]])
+    with pytest.raises(ValueError, match="in the data that this vote was fitted on") as local:
+        vote.certify(rows[list("abcd")], rows["label"])
+    with pytest.raises(ValueError, match="in the data that this vote was fitted on") as info:
+        from_dask(dd.from_pandas(rows, npartitions=5, sort=False), "label", voters=vote)
+    assert str(info.value) == str(local.value)
+
+
+def test_what_is_kept_says_that_the_vote_was_fitted_on_it(client, named):
+    frame, vote = named
+    parts = [dask.delayed(frame[list("abcd")][:200]), dask.delayed(None)]
+    labels = [dask.delayed(frame["label"][:200])] * 2
+    with (
+        pytest.warns(UserWarning, match="100.0% of these examples"),
+        pytest.raises(IncompleteStatisticsError, match="partition 1 cannot be counted") as info,
+    ):
+        from_dask(parts, labels, voters=vote, client=client)
+    (found,) = info.value.statistics.findings
+    assert found.startswith("100.0% of these examples were in the data that this vote was fitted")
+
+
+def test_few_rows_that_the_vote_was_fitted_on_are_a_finding(client, named):
+    frame, vote = named
+    rows = frame[390:890]
+    table = dd.from_pandas(rows, npartitions=5, sort=False)
+    with pytest.warns(UserWarning, match="2.0% of these examples were in the data"):
+        statistics = from_dask(table, "label", voters=vote, fixed_votes=[vote.weights_])
+    with pytest.warns(UserWarning, match="2.0% of these examples were in the data"):
+        local = vote.certify(rows[list("abcd")], rows["label"])
+    certificate = certify(statistics, weights=vote.weights_, prior=vote.weights_, bound="heldout")
+    assert certificate.findings == local.findings
+    assert certificate.risk_bound == local.risk_bound
+
+
 @pytest.mark.parametrize("columns", [list("dcba"), list("abc"), ["a", "b", "c", "id"]])
 def test_other_features_than_those_of_the_vote_are_refused(client, named, columns):
     frame, vote = named
@@ -151,7 +188,7 @@ def test_other_features_than_those_of_the_vote_are_refused(client, named, column
     [(np.nan, "NaN"), ("yes", "must hold labels of one kind")],
 )
 def test_labels_that_are_missing_or_of_another_kind_are_refused(client, named, wrong, message):
-    frame, vote = named
+    frame, vote = named[0][400:], named[1]
     labels = frame["label"].astype(float) if wrong is np.nan else frame["label"].astype(str)
     labels[500] = wrong
     parts = dd.from_pandas(frame.assign(label=labels), npartitions=3)
@@ -299,6 +336,25 @@ def test_a_partition_with_other_voters_is_named(client):
     with pytest.raises(IncompleteStatisticsError, match=message) as info:
         from_dask([dask.delayed(part) for part in parts], client=client)
     assert_same(info.value.statistics, np.delete(losses, range(100, 200), axis=0))
+
+
+def test_a_partition_whose_voters_are_in_another_order_is_named(client):
+    names = ["good", "b", "c", "d"]
+    table = pd.DataFrame(random_losses(1000, 4).astype(int), columns=names)
+    parts = [part for _, part in table.groupby(np.arange(1000) // 50)]
+    others = [
+        part[["b", "good", "c", "d"]] if k in (3, 5) else part for k, part in enumerate(parts)
+    ]
+    message = (
+        r"partition 3 cannot be counted \(nor can 5\): it must name the same voters in the same"
+    )
+    with pytest.raises(IncompleteStatisticsError, match=message) as info:
+        from_dask([dask.delayed(part) for part in others], client=client)
+    kept = np.delete(table.to_numpy().reshape(20, 50, 4), (3, 5), axis=0).reshape(-1, 4)
+    assert_same(info.value.statistics, kept)
+    whole = from_dask([dask.delayed(part) for part in parts], client=client)
+    assert_same(whole, table.to_numpy())
+    assert whole.voters == tuple(names)
 
 
 def test_nothing_is_kept_if_every_partition_raises(client):

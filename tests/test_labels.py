@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from certivote import VoteStatistics, certify
 from certivote.labels import as_votes, codes_of
@@ -82,3 +83,15 @@ def test_other_numbers_are_votes(votes, y):
     table, labels = as_votes(votes, y)
     assert table[:, 0].tolist() == votes
     assert labels.tolist() == y
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
+def test_sparse_labels_are_refused_in_words(form):
+    votes = np.random.default_rng(0).integers(2, size=(40, 3))
+    y = votes[:, 0]
+    for votes_, y_ in ((form(votes), y), (form(votes[:, :1]), y), (votes, form(y[:, None]))):
+        with pytest.raises(ValueError, match=r"(votes|y) must not be sparse: .*\.toarray\(\)"):
+            certify(votes_, y_)
+    with pytest.raises(ValueError, match=r"votes must not be sparse"):
+        VoteStatistics.from_votes(form(votes), y)
+    assert certify(form(votes).toarray(), y) == certify(votes, y)

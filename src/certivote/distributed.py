@@ -1,8 +1,9 @@
 """The same statistics, counted where the data is by a cluster of Dask workers (needs dask)."""
 
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from ._utils.progress import progress_bar
-from .labels import UNKNOWN, check_aligned, check_labels, check_targets, codes_of
+from .labels import UNKNOWN, check_aligned, check_labels, check_targets, codes_of, same_names
 from .statistics import IncompleteStatisticsError, VoteStatistics
 from .statistics.cores import one_core
 
@@ -18,6 +19,8 @@ __all__ = ["from_dask"]
 
 # So many tables are added up in one task.
 _FAN_IN = 8
+# Of voters, if they have names.
+_Names: TypeAlias = tuple[str, ...] | None
 _LOST = (
     "the cluster has lost what it was sent: every worker that had the voters is gone, or the work "
     "was cancelled. Count again."
@@ -49,8 +52,9 @@ def from_dask(
     y : dask.array.Array, dask.dataframe.Series, sequence of delayed objects, or str, default=None
         The true labels, cut like `data`; the name of a column of a dataframe.
     voters : fitted vote or callable, default=None
-        A fitted `MajorityVoteClassifier` or another vote of this library, whose voters vote; or a
-        function that takes the examples of a partition, and returns labels of shape (m, n).
+        A fitted `MajorityVoteClassifier` or another vote of this library, whose voters vote, and
+        which looks for the rows that it was fitted on as its `certify` does; or a function that
+        takes the examples of a partition, and returns labels of shape (m, n).
     fixed_votes : array-like of shape (M, n), default=None
         The weights of votes, fixed before the sample, whose own errors are counted too, as in
         `VoteStatistics.from_votes`.
@@ -69,6 +73,8 @@ def from_dask(
     IncompleteStatisticsError
         If a partition cannot be computed or counted. The error has the numbers of all such
         partitions, and the statistics of the others.
+    ValueError
+        If more than a few of the examples are of those that the vote was fitted on.
     RuntimeError
         If every worker that has the voters dies: the cluster cannot go on without them.
 
@@ -107,7 +113,7 @@ def from_dask(
         [count(table, label, counting) for table, label in zip(tables, labels, strict=True)]
     )
     with progress_bar("counting", len(leaves), verbose, unit="partitions") as advance:
-        return _add_up(client, leaves, advance)
+        return _add_up(client, leaves, advance, getattr(voters, "examine_known", None))
 
 
 def _partitions(data: Any, y: Any) -> tuple[list[Any], list[Any]]:
@@ -160,8 +166,9 @@ class _Counting:
                 f"{type(voters).__name__}."
             )
         self._function = None if fitted else voters
-        # Of a fitted vote only the voters are sent, not what else it remembers.
+        # Of a fitted vote only the voters are sent, and which rows it has seen.
         self._voters: Any = voters.voters_ if fitted else None
+        self._seen: Any = voters.seen_rows() if hasattr(voters, "seen_rows") else None
         self._labels: Any = check_labels("classes_", voters.classes_, ndim=1) if fitted else None
         self._columns = _Columns()
         for name in ("n_features_in_", "feature_names_in_"):
@@ -177,12 +184,16 @@ class _Counting:
             validate_data(self._columns, table, reset=False, skip_check_array=True)
         return table
 
-    def __call__(self, table: Any, labels: Any) -> VoteStatistics:
+    def __call__(self, table: Any, labels: Any) -> "_Leaf":
         labels = labels if self._label is None else table[self._label]
         check_aligned(data=table, y=labels)
         table = self.check_names(table)
         if labels is not None:
             labels = check_targets("y", labels)
+        known = 0 if self._seen is None else self._seen.count(table)
+        return _Leaf(self._counted(table, labels), known)
+
+    def _counted(self, table: Any, labels: Any) -> VoteStatistics:
         findings: tuple[str, ...] = ()
         missing = None
         if self._voters is not None:
@@ -208,31 +219,56 @@ class _Counting:
         return statistics
 
 
-def _count(table: Any, labels: Any, counting: _Counting) -> VoteStatistics:
+class _Leaf(NamedTuple):
+    """What is counted of a partition: the errors, and the rows that the vote was fitted on."""
+
+    statistics: VoteStatistics
+    known: int
+
+
+class _Note(NamedTuple):
+    """What is told of a partition: its voters, its rows, and where it was counted."""
+
+    n_voters: int
+    names: _Names
+    n_samples: int
+    known: int
+    address: str
+
+
+def _count(table: Any, labels: Any, counting: _Counting) -> _Leaf:
     """Count one partition, on the one core that Dask gives to a task."""
     with one_core():
         return counting(table, labels)
 
 
-def _describe(statistics: VoteStatistics) -> tuple[int, str]:
-    """Return the number of voters, and the worker where the statistics are."""
+def _describe(leaf: _Leaf) -> _Note:
+    """Return what the client needs to know of a partition that was counted."""
     import distributed
 
-    return statistics.n_voters, distributed.get_worker().address
+    own, known = leaf
+    address = distributed.get_worker().address
+    return _Note(own.n_voters, own.voters, own.n_samples, known, address)
 
 
-def _merge(parts: Sequence[VoteStatistics]) -> VoteStatistics:
-    return sum(parts[1:], start=parts[0])
+def _merge(parts: Sequence[VoteStatistics | _Leaf]) -> VoteStatistics:
+    first, *others = (part.statistics if isinstance(part, _Leaf) else part for part in parts)
+    return sum(others, start=first)
 
 
-def _add_up(client: Any, leaves: list[Any], advance: Callable[[], None]) -> VoteStatistics:
+def _add_up(
+    client: Any,
+    leaves: list[Any],
+    advance: Callable[[], None],
+    examine_known: Callable[[int, int], list[str]] | None,
+) -> VoteStatistics:
     """Add up the partitions as they are done: first on each worker, then over the workers."""
     import distributed
 
     notes = {client.submit(_describe, leaf, pure=False): k for k, leaf in enumerate(leaves)}
-    piles: dict[tuple[int, str], list[Any]] = defaultdict(list)
+    piles: dict[tuple[int, _Names, str], list[Any]] = defaultdict(list)
     failures: dict[int, str] = {}
-    n_voters: dict[int, int] = {}
+    told: dict[int, _Note] = {}
     completed = distributed.as_completed(list(notes))
     for note in completed:
         if note.status == "lost":
@@ -248,24 +284,35 @@ def _add_up(client: Any, leaves: list[Any], advance: Callable[[], None]) -> Vote
             error = note.exception()
             failures[k] = f"{type(error).__name__}: {error}"
             continue
-        n_voters[k], address = note.result()
-        pile = piles[n_voters[k], address]
+        told[k] = note.result()
+        address = told[k].address
+        pile = piles[told[k].n_voters, told[k].names, address]
         pile.append(leaf)
         if len(pile) == _FAN_IN:
             # On the worker that has them, or on another one if that dies.
             where = {"workers": [address], "allow_other_workers": True}
             pile[:] = [client.submit(_merge, list(pile), **where, pure=False)]
-    if not n_voters:
+    if not told:
         raise _incomplete(failures, None)
-    first = min(n_voters)
-    n = n_voters[first]
-    for k in sorted(n_voters):
-        if n_voters[k] != n:
-            failures[k] = f"it must have {n} voters like partition {first}, got {n_voters[k]}"
+    wrong = _other_voters(told)
+    failures |= wrong
+    good = [one for k, one in told.items() if k not in wrong]
+    right = {(one.n_voters, one.names) for one in good}
+    findings: list[str] = []
+    if examine_known is not None:
+        known, size = sum(one.known for one in good), sum(one.n_samples for one in good)
+        try:
+            findings = examine_known(known, size)
+        except ValueError as error:
+            if not failures:
+                raise
+            findings = [str(error)]  # what is kept of the others says so
+    for text in findings:
+        warnings.warn(text, stacklevel=3)
     sums = [
         client.submit(_merge, pile, workers=[address], allow_other_workers=True, pure=False)
-        for (size, address), pile in piles.items()
-        if size == n
+        for (number, names, address), pile in piles.items()
+        if (number, names) in right
     ]
     piles.clear()
     while len(sums) > 1:
@@ -276,9 +323,27 @@ def _add_up(client: Any, leaves: list[Any], advance: Callable[[], None]) -> Vote
     except distributed.CancelledError as error:
         raise RuntimeError(_LOST) from error
     statistics = statistics.without_order()
+    statistics.findings = (*statistics.findings, *findings)
     if failures:
         raise _incomplete(failures, statistics)
     return statistics
+
+
+def _other_voters(told: dict[int, _Note]) -> dict[int, str]:
+    """Return what is wrong with the partitions whose voters are not those of the first one."""
+    first = min(told)
+    n, expected = told[first].n_voters, told[first].names
+    wrong = {}
+    for k in sorted(told):
+        number = told[k].n_voters
+        if number != n:
+            wrong[k] = f"it must have {n} voters like partition {first}, got {number}"
+            continue
+        try:
+            expected = same_names("it", expected, told[k].names)
+        except ValueError as error:
+            wrong[k] = str(error)
+    return wrong
 
 
 def _incomplete(

@@ -40,6 +40,8 @@ __all__ = [
     "names_of",
     "numbered",
     "refuse_probabilities",
+    "same_names",
+    "voter_names",
 ]
 
 # Code of a label that is none of those it is looked for among.
@@ -58,6 +60,10 @@ def check_labels(name: str, labels: Any, ndim: int | None) -> NDArray[Any]:
     numpy would make equal although it is not, such as 1 and "1" in one list, stays different.
     """
     refuse_mask(name, labels)
+    if hasattr(labels, "tocsr"):
+        raise ValueError(
+            f"{name} must not be sparse: every zero is a label too. Give {name}.toarray()."
+        )
     listed = not hasattr(labels, "__array__")
     given = np.asarray(labels, dtype=object) if listed else np.asarray(labels)
     if given.dtype.kind == "T":  # numpy's strings of any length, with a missing one of their own
@@ -267,20 +273,60 @@ def check_same_table(**tables: Any) -> None:
 
 
 def check_same_voters(**tables: Any) -> None:
-    """Refuse two pandas objects that name the same voters in another order.
+    """Refuse two objects that name the same voters in another order.
 
-    Of a table the columns are the voters, of anything else the entries.
+    Of a pandas table the columns are the voters, of anything else of pandas the entries; statistics
+    may know them too.
     """
     (first, one), (second, two) = tables.items()
-    names = [getattr(table, "columns", getattr(table, "index", None)) for table in (one, two)]
-    if not all(hasattr(found, "equals") for found in names):
+    left, right = _voters_of(one), _voters_of(two)
+    if left is None or right is None:
         return
-    left, right = (list(found) for found in names)  # type: ignore[arg-type]
     if left != right and len(left) == len(right) and set(left) == set(right):
         raise ValueError(
             f"{first} and {second} must name the voters in the same order. If they belong together "
             f"as they stand, give {second}.to_numpy()."
         )
+
+
+def _voters_of(table: Any) -> list[str] | None:
+    """Return the names of the voters that something is about; None if it does not have them."""
+    known = getattr(table, "voters", None)
+    if isinstance(known, tuple):
+        return list(known)
+    found = getattr(table, "columns", getattr(table, "index", None))
+    return None if found is None or not hasattr(found, "equals") else list(map(str, found))
+
+
+def voter_names(table: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a table, which are voters; None if they have none."""
+    columns = getattr(table, "columns", None)
+    listed = isinstance(columns, list) and all(isinstance(name, str) for name in columns)
+    if columns is None or not (listed or hasattr(columns, "equals")):
+        return None
+    return tuple(map(str, columns))
+
+
+def same_names(
+    what: str, one: tuple[str, ...] | None, two: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
+    """Return the names of voters that are added by position, and refuse other ones.
+
+    Who has none goes with any, and so does who only numbers them: pandas does, if nobody names
+    them.
+    """
+    if one is None or two is None or one == two:
+        return two if one is None else one
+    if sorted(one) != sorted(two):
+        numbers = tuple(map(str, range(len(one))))
+        if numbers in (one, two):
+            return two if one == numbers else one
+    place = next(place for place, pair in enumerate(zip(one, two, strict=True)) if len({*pair}) > 1)
+    raise ValueError(
+        f"{what} must name the same voters in the same order, got {two[place]!r} for voter "
+        f"{place}, which is {one[place]!r} before. Put the columns in one order, or, if they "
+        "belong together as they stand, give arrays without names."
+    )
 
 
 def check_comparable(**arrays: NDArray[Any]) -> None:

@@ -17,7 +17,8 @@ class ParquetLosses:
     """The 0/1 losses of a Parquet file with a column per voter and one of true labels.
 
     Iterating reads the file once, row group by row group, with memory for a few rows only; each
-    iteration starts again. For `VoteStatistics.from_chunks`.
+    iteration starts again. For `VoteStatistics.from_chunks`, which remembers the names of the
+    voters: the statistics of several files are added where all name them in one order.
 
     Parameters
     ----------

@@ -1,7 +1,9 @@
 """Answering only where the vote is sure: tests in a fixed order, and where they begin."""
 
 import json
+import pickle
 import warnings
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 
@@ -204,7 +206,11 @@ def test_unlabelled_rows_say_where_to_begin(digits):
     vote = MajorityVoteClassifier(n_voters=20, random_state=0, abstain=0.05)
     vote.fit(X[:1200], y[:1200], unlabelled=X[1200:])
     assert vote.certificate_.families[0].start_from == "unlabelled rows"
-    vote.verify(X[:1200], y[:1200])
+    with pytest.warns(UserWarning, match="not checked: at which level testing began"):
+        vote.verify(X[:1200], y[:1200])
+    vote.verify(X[:1200], y[:1200], unlabelled=X[1200:])
+    with pytest.raises(CertificateError, match="are among the unlabelled"):
+        vote.verify(X[:1200], y[:1200], unlabelled=X[:1200])
     frozen = MajorityVoteClassifier(
         voters=FrozenEstimator(RandomForestClassifier(20, random_state=0).fit(X[:600], y[:600])),
         random_state=0,
@@ -214,6 +220,52 @@ def test_unlabelled_rows_say_where_to_begin(digits):
     frozen.fit(X[600:], y[600:])
     assert frozen.certificate_.families[0].start_from == "a pilot"
     frozen.verify(X[600:], y[600:])
+
+
+@pytest.mark.parametrize("kind", ["model", "vote", "selective"])
+def test_a_start_that_was_chosen_on_the_sample_does_not_verify(digits, kind):
+    """Levels and start are invented so that the first test is of the most rows that pass."""
+    X, y = digits
+    new, labels, others = X[600:1200], y[600:1200], X[1200:]
+    if kind == "vote":
+        model = MajorityVoteClassifier(n_voters=20, random_state=0).fit(X[:600], y[:600])
+    else:
+        model = RandomForestClassifier(20, random_state=0).fit(X[:600], y[:600])
+    certificate = certify_model(model, new, labels, abstain=0.02, unlabelled=others)
+    verified = partial(verify_model, model, new, labels)
+    if kind == "selective":
+        selective = SelectiveClassifier(model, target=0.02)
+        assert selective.certify(new, labels, unlabelled=others) == certificate
+        selective.verify(new, labels, unlabelled=others)
+    verified(certificate, unlabelled=others)
+    with pytest.warns(UserWarning, match=r"not checked: .* taken at its word"):
+        verified(certificate)
+    (family,) = certificate.families
+    forged = replace(certificate, families=(replace(family, start=family.start + 1),))
+    with pytest.warns(UserWarning, match="not checked"):
+        verified(forged)  # by the labelled rows alone nobody can tell
+    with pytest.raises(CertificateError, match=rf"'start': {family.start + 1}.*{family.start}"):
+        verified(forged, unlabelled=others)
+    with pytest.raises(CertificateError, match="are among the unlabelled"):
+        verified(certificate, unlabelled=new)
+    with pytest.raises(CertificateError, match="start_from must not be 'part A'"):
+        replace(certificate, families=(replace(family, start_from="part A"),))
+    pilot = certify_model(model, new, labels, abstain=0.02)
+    with pytest.raises(ValueError, match="the certificate used none"):
+        verified(pilot, unlabelled=others)
+
+
+def test_a_table_of_votes_has_no_unlabelled_start():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=500)
+    votes = np.where(rng.random((500, 9)) < 0.2, 1 - y[:, None], y[:, None])
+    certificate = certify(votes, y, abstain=0.1)
+    (family,) = certificate.families
+    evidence = family.evidence | {"pilot": 0, "n_samples": 500}
+    evidence["answered"] = [*evidence["answered"][:-1], 500]
+    invented = replace(family, start_from="unlabelled rows", evidence=evidence)
+    with pytest.raises(CertificateError, match="start_from must not be 'unlabelled rows'"):
+        replace(certificate, families=(invented,))
 
 
 def test_rows_that_certify_do_not_say_where_to_begin(digits):
@@ -398,3 +450,21 @@ def test_more_is_answered_than_by_a_peer():
             found.append(0.0 if best is None else answered(reference, float(best)).mean())
     assert np.mean(mine) >= 1.05 * np.mean(theirs["bonferroni_holm"])
     assert np.mean(mine) >= np.mean(theirs["split_fixed_sequence"])
+
+
+def test_another_model_must_be_certified_anew(digits):
+    X, y = digits
+    model = RandomForestClassifier(20, random_state=0).fit(X[:600], y[:600])
+    worse = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:600], y[:600])
+    selective = SelectiveClassifier(model, target=0.1)
+    selective.certify(X[600:], y[600:])
+    for same in (selective, pickle.loads(pickle.dumps(selective)), deepcopy(selective)):
+        np.testing.assert_array_equal(same.predict(X), model.predict(X))
+        before = same.accepts(X[600:])
+        same.set_params(model=worse)
+        for ask in (same.predict, same.accepts, partial(same.verify, y=y[600:])):
+            with pytest.raises(ValueError, match="must be the one that was certified"):
+                ask(X[600:])
+        same.certify(X[600:], y[600:])
+        assert not np.array_equal(same.accepts(X[600:]), before)
+        np.testing.assert_array_equal(same.predict(X), worse.predict(X))

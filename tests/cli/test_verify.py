@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
-from certivote import Certificate, MajorityVoteClassifier
+from certivote import Certificate, MajorityVoteClassifier, certify_model
 from certivote.bounds import get_bound
 from certivote.certificate import Neighbours
 
@@ -378,3 +380,27 @@ def test_a_list_of_models_cannot_be_checked(certified, tampered, invoke, tmp_pat
     path = tampered(lambda fields: fields.update(files={}))
     done = invoke("verify", path, *everything, cwd=tmp_path, status=2)
     assert "error: trees.joblib holds several classifiers: give the model that" in done.stderr
+
+
+# --- what unlabelled rows said -------------------------------------------------------------------
+
+
+def test_a_start_that_unlabelled_rows_said_is_not_checked_and_that_is_said(invoke, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=900) > 0).astype(int)
+    names = ["a", "b", "c"]
+    model = LogisticRegression().fit(pd.DataFrame(X[:300], columns=names), y[:300])
+    new, others = (pd.DataFrame(rows, columns=names) for rows in (X[300:600], X[600:]))
+    new.assign(y=y[300:600]).to_csv(tmp_path / "new.csv", index=False)
+    joblib.dump(model, tmp_path / "model.joblib")
+    for unlabelled, n_lines in ((None, 0), (others, 1)):
+        certificate = certify_model(model, new, y[300:600], abstain=0.1, unlabelled=unlabelled)
+        replace(certificate, provenance=certificate.provenance | {"target": "y"}).to_json(
+            tmp_path / "certificate.json"
+        )
+        options = ("--model", "model.joblib", "--data", "new.csv")
+        done = invoke("verify", "certificate.json", *options, cwd=tmp_path)
+        assert "The certificate holds up" in done.stdout
+        assert done.stdout.count("not checked: at which level testing began") == n_lines
+        assert "level" not in done.stderr

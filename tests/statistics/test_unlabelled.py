@@ -373,6 +373,22 @@ def test_labelled_examples_that_count_as_unlabelled_too_are_told(order):
     assert few.findings == ()
 
 
+@pytest.mark.parametrize("times", [2, 50])
+def test_copies_of_the_labelled_examples_are_told(times):
+    with pytest.warns(UserWarning, match="each counts twice"):
+        copied = certify(VOTES, Y, bound="dis", unlabelled=np.tile(VOTES, (times, 1)))
+    assert any("as often as on the labelled ones" in text for text in copied.findings)
+    others, _ = sample(600 * times, seed=3)
+    assert certify(VOTES, Y, bound="dis", unlabelled=others).findings == ()
+
+
+def test_unlabelled_votes_that_are_merged_twice_among_others_are_told():
+    first, second, third = (UnlabelledStatistics.from_votes(sample(600, 8, k)[0]) for k in range(3))
+    assert (first + second + third).findings == ()
+    with pytest.warns(UserWarning, match="each counts twice"):
+        assert len((first + second + first).findings) == 1
+
+
 @pytest.mark.parametrize("names", [("cat", "dog", "cow"), (0, 1, 2), (0.5, 1.5, 2.5)])
 def test_a_third_label_is_found_after_a_file_too(names, tmp_path):
     first, second, third = names

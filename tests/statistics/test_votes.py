@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import pickle
 import subprocess
 import sys
 import tracemalloc
@@ -461,6 +462,70 @@ def test_merging_with_itself_warns():
     assert doubled.n_samples == 40
     with pytest.warns(UserWarning, match="very same counts were merged"):
         sum([statistics, statistics])
+
+
+TWICE = "very same counts were merged"
+
+
+def shards_of(k, m=400, n=5, seed=0):
+    losses = random_losses(k * m, n, seed)
+    return [VoteStatistics.from_losses(part) for part in np.split(losses, k)]
+
+
+@pytest.mark.parametrize("how", ["memory", "files", "pickles"])
+@pytest.mark.parametrize("order", [(0, 1, 0), (0, 1, 2, 1), (2, 0, 1, 1)])
+def test_a_shard_that_is_merged_twice_among_others_is_told(order, how, tmp_path):
+    shards = shards_of(3)
+    total = sum(shards[number] for number in order[:-1])
+    assert total.findings == ()
+    if how == "files":
+        total.save(tmp_path / "so-far.npz")
+        total = VoteStatistics.load(tmp_path / "so-far.npz")
+    elif how == "pickles":
+        total = pickle.loads(pickle.dumps(total))
+    with pytest.warns(UserWarning, match=TWICE):
+        total = total + shards[order[-1]]
+    assert [TWICE in text for text in total.findings] == [True]
+    assert certify(total).findings == total.findings
+
+
+def test_a_list_of_untelling_shards_that_comes_twice_is_told():
+    """One count a shard: two of a hundred shards are alike by chance, a list of them is not."""
+    shards = [VoteStatistics.from_losses(random_losses(60, 1, seed, 0.2)) for seed in range(8)]
+    with pytest.warns(UserWarning, match=TWICE):
+        assert len(sum(shards + shards).findings) == 1
+
+
+@pytest.mark.parametrize(("k", "m", "n"), [(2000, 100, 1), (2000, 50, 2), (500, 1000, 3)])
+@pytest.mark.filterwarnings("error")
+def test_shards_that_are_alike_by_chance_are_no_finding(k, m, n):
+    """Of so many shards some have the very same counts, as many do in independent draws."""
+    shards = shards_of(k, m, n)
+    counts = {(s.errors.tobytes(), s.tandem.tobytes()) for s in shards}
+    assert n == 3 or len(counts) < k
+    assert sum(shards).findings == ()
+
+
+@pytest.mark.filterwarnings("error")
+def test_voters_that_err_together_are_no_twenty_coincidences():
+    """Each errs on what the one before errs on, but for a row now and then."""
+    rng = np.random.default_rng(0)
+    first = rng.random((2000, 60, 1)) < 0.3
+    others = first ^ (rng.random((2000, 60, 20)) < 0.001)
+    shards = [VoteStatistics.from_losses(losses) for losses in others]
+    assert len({s.tandem.tobytes() for s in shards}) < len(shards)
+    assert sum(shards).findings == ()
+
+
+def test_the_surprise_is_the_chance_of_the_same_counts():
+    """Against draws: how often two samples have the same errors."""
+    rng = np.random.default_rng(0)
+    losses = random_losses(200, 2, seed=1)
+    losses[:, 1] = np.where(rng.random(200) < 0.5, losses[:, 0], losses[:, 1])
+    drawn = losses[rng.integers(200, size=(40_000, 200))].sum(axis=1)
+    same = np.mean(np.all(drawn[::2] == drawn[1::2], axis=1))
+    (surprise,) = VoteStatistics.from_losses(losses).parts.surprises
+    assert np.exp(-surprise) == pytest.approx(same, rel=0.1)
 
 
 def test_merging_leaves_the_parts_as_they_were():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -542,11 +543,17 @@ class Certificate:
         """Count again what the claims are made of, and raise if it is not what is claimed."""
         vote = self.vote
         for family in self.families:
+            unchecked = family.unchecked(outcome)
+            if unchecked is not None:
+                warnings.warn(f"not checked: {unchecked}.", stacklevel=4)
             found = family.at(family.delta).count(outcome, vote)
             if not family.agrees(found):
+                said, counted = family.evidence, found.evidence
+                if close(said, counted):  # it began elsewhere
+                    said, counted = family.to_dict(), found.to_dict()
                 raise CertificateError(
-                    f"the evidence for {family.name!r} is claimed to be {family.evidence!r}, but "
-                    f"is {found.evidence!r}."
+                    f"the evidence for {family.name!r} is claimed to be {said!r}, but is "
+                    f"{counted!r}."
                 )
 
     def verify_checks(

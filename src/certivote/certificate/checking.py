@@ -16,6 +16,8 @@ from .._utils.validation import (
     check_prior,
 )
 from ..bounds import Bound, get_bound, list_bounds
+from ..claims.abstaining import PART_A as PART_A_SHARES
+from ..claims.abstaining import UNLABELLED
 from ..claims.base import Family, Vote
 from ..claims.sheet import family_from
 from ..statistics import kind_of
@@ -69,6 +71,7 @@ def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
         )
     check_looks(provenance, bound)
     _check_origin_of_prior(provenance, weights, prior)
+    _check_start(provenance, own["families"])
     total = _check_total(fields["total_delta"], float(bound.delta), own["families"])
     vote = Vote(bound, evidence, weights, prior, own["risk_bound"])
     for family in own["families"]:
@@ -151,6 +154,18 @@ def _check_total(total: Any, own: float, families: tuple[Family, ...]) -> float 
             f"{[own, *parts]!r}."
         )
     return delta
+
+
+def _check_start(provenance: Mapping[str, Any], families: tuple[Family, ...]) -> None:
+    """Refuse levels of abstaining that were found on rows which there were not."""
+    origin = provenance.get("voters_from")
+    for start_from in (getattr(family, "start_from", None) for family in families):
+        if (start_from == PART_A_SHARES and origin != SPLIT) or (
+            start_from == UNLABELLED and origin is None
+        ):
+            raise CertificateError(
+                f"start_from must not be {start_from!r} where voters_from is {origin!r}."
+            )
 
 
 def _check_topics(checks: Any) -> dict[str, str]:

@@ -22,7 +22,15 @@ from ..bounds.binomial import improbable
 from ..voting import TIE
 from .base import Claim, Family, Outcome, Vote, at_least, below, check_part, exactly
 
-__all__ = ["PART_A", "PILOT", "SHARES", "UNLABELLED", "AbstainFamily", "answered"]
+__all__ = [
+    "AT_ITS_WORD",
+    "PART_A",
+    "PILOT",
+    "SHARES",
+    "UNLABELLED",
+    "AbstainFamily",
+    "answered",
+]
 
 # The levels of shares of a vote: whoever wins of two has at least half. The last is reached by all,
 # but where nobody has an opinion: that is no answer, and votes which may be so lack that level.
@@ -39,6 +47,11 @@ _PILOT_SHARE = 0.1
 # What the start was found on.
 UNLABELLED, PART_A, PILOT = "unlabelled rows", "part A", "a pilot"
 _STARTS = (UNLABELLED, PART_A, PILOT)
+# What is not checked without these rows: a start that was chosen on the sample would be none.
+AT_ITS_WORD = (
+    "at which level testing began, which was taken at its word: that takes the rows that it was "
+    "found on"
+)
 # If none passes, more rows than so many times these are not looked for.
 _FAR = 1e6
 
@@ -200,6 +213,13 @@ class AbstainFamily(Family):
         enough = np.flatnonzero(expected >= _POWER * fewest).tolist()
         start = enough[0] if enough else len(levels) - 1
         return replace(self, levels=levels, start=start, start_from=origin)
+
+    def unchecked(self, outcome: Outcome) -> str | None:
+        """Return that the start is taken at its word, where the rows that it was found on lack."""
+        found = outcome.scores is not None and outcome.scores.reference is not None
+        if found or self.start_from in (None, PILOT):
+            return None
+        return f"{AT_ITS_WORD} ({self.start_from})"
 
     def _test_delta(self, vote: Vote) -> float:
         return vote.tested_at(_TEST * self.delta)

@@ -267,6 +267,10 @@ class Family(ABC):
         """Return this request with its part of δ; what was counted is left out."""
         return replace(self, delta=delta, evidence={})  # type: ignore[type-var]
 
+    def unchecked(self, outcome: Outcome) -> str | None:
+        """Return what is taken at its word when a sample is counted again; None if nothing is."""
+        return None
+
     def check_vote(self, vote: Vote) -> None:
         """Refuse a vote about which this family cannot speak."""
         if vote.bound.is_anytime:

@@ -199,6 +199,10 @@ class SeenRows:
         self._rows = np.concatenate([self._rows, whole])
         self._batches = tuple(sorted({*self._batches, *map(_batch, (*parts, whole))}))
 
+    def count(self, X: Any) -> int:
+        """Return how many rows of X have been seen."""
+        return int(self.known(X, row_fingerprints(X)).sum())
+
     def known(self, X: Any, rows: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Tell which rows of X have been seen.
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -24,12 +25,12 @@ from ..labels import check_class
 from ..statistics import Statistics
 from . import _guards
 from ._answering import Sample
-from ._fingerprints import row_fingerprints
+from ._fingerprints import SeenRows, row_fingerprints
 from ._fitting import FittingVote
 from ._guards import Examination
 from ._split import Drawn, Rows, as_table, check_said, drawn, drawn_again, split
 
-__all__ = ["CertifiedVote"]
+__all__ = ["CertifiedVote", "check_start"]
 
 # A prior that is made again elsewhere may differ by this much, relatively: in KL, by no more.
 _SAME_PRIOR = 1e-9
@@ -163,6 +164,39 @@ class CertifiedVote(FittingVote):
         X = as_table(X)
         return float(self._seen.known(X, row_fingerprints(X)).mean())
 
+    def seen_rows(self) -> SeenRows:
+        """Return the rows that this vote was fitted on, as fingerprints that can be sent elsewhere.
+
+        Returns
+        -------
+        SeenRows
+            Its method `count` says how many rows of a table are among them, as far as rows tell.
+        """
+        check_is_fitted(self)
+        return copy(self._seen)
+
+    def examine_known(self, n_known: int, n_samples: int) -> list[str]:
+        """Return what is found of rows that this vote was fitted on, as `certify` does.
+
+        Parameters
+        ----------
+        n_known : int
+            How many of the examples the vote was fitted on.
+        n_samples : int
+            How many examples there are.
+
+        Returns
+        -------
+        list of str
+            What throws doubt on a certificate from them.
+
+        Raises
+        ------
+        ValueError
+            If they are more than a few.
+        """
+        return _guards.already_seen(n_known / n_samples, n_samples)[0]
+
     def verify(
         self,
         X: Any,
@@ -172,6 +206,7 @@ class CertifiedVote(FittingVote):
         groups: Any = None,
         time: Any = None,
         by: Mapping[str, ArrayLike] | None = None,
+        unlabelled: Any = None,
     ) -> None:
         """Recompute a certificate of this vote from its data, and raise if it does not hold up.
 
@@ -188,6 +223,9 @@ class CertifiedVote(FittingVote):
             What `fit`, or `certify`, was given.
         by : mapping of str to array-like of shape (n_samples,), default=None
             The columns of groups that claims are about, where there are such.
+        unlabelled : like X, default=None
+            What `fit`, or `certify`, was given, where testing the levels of abstaining began by
+            such rows. Without them a warning says that this was not checked.
 
         Notes
         -----
@@ -219,12 +257,29 @@ class CertifiedVote(FittingVote):
             prior: ArrayLike = weights
         else:
             sample, look, prior = self._again(X, y, columns, groups, time, claimed)
+        if unlabelled is not None:
+            sample = self._begun_again(sample, look, claimed, as_table(unlabelled))
         if not np.allclose(claimed.prior, prior, rtol=_SAME_PRIOR, atol=0.0):
             raise CertificateError("the prior of the certificate is not the one of this vote.")
         statistics = self._recounted(sample, claimed)
         statistics.findings = tuple(look.findings)
         claimed.verify(statistics=statistics)
         self._verify_beside(claimed, sample, look.checks)
+
+    def _begun_again(
+        self, sample: Sample, look: Examination, claimed: Certificate, others: Any
+    ) -> Sample:
+        """Return the sample with the shares on the rows that said where testing begins."""
+        check_start(claimed, others)
+        try:
+            look.findings += _guards.beginning(sample.X, others)
+        except ValueError as error:
+            raise CertificateError(str(error)) from error
+        if claimed.provenance.get("voters_from") == NEW_DATA:
+            shares = self._weighed(self._votes(others)).win(self.weights_)[1]
+            return sample._replace(reference=(shares, UNLABELLED))
+        prior = getattr(self, "_prior", None)
+        return sample._replace(reference=self._reference(sample.X, sample.y, others, prior))
 
     def _again_on_new(self, drawn: Drawn) -> tuple[Sample, Examination]:
         """Return the sample of a certificate on new data, and what is found in it."""
@@ -319,6 +374,15 @@ class CertifiedVote(FittingVote):
             raise ValueError("the certificate is of data from several calls: it cannot be redone.")
         if not self._frozen and not isinstance(self._provenance["seed"], int):
             raise ValueError("the split had no seed of its own: it cannot be drawn again.")
+
+
+def check_start(claimed: Certificate, unlabelled: Any) -> None:
+    """Refuse unlabelled rows where no level of abstaining was found on such."""
+    starts = {getattr(family, "start_from", None) for family in claimed.families}
+    if unlabelled is not None and UNLABELLED not in starts:
+        raise ValueError(
+            "unlabelled was given, where there must be none: the certificate used none."
+        )
 
 
 def _settings(certificate: Certificate) -> str:

@@ -40,7 +40,7 @@ from ._between import between
 from ._fingerprints import row_fingerprints
 from ._scores import scores_of
 from ._split import drawn, drawn_again
-from .base import CertifiedVote
+from .base import CertifiedVote, check_start
 
 __all__ = ["certify_model", "two_answers", "verify_model"]
 
@@ -154,9 +154,7 @@ def certify_model(
     predicted, labels = _counted(model, X, y, positive)
     scores = _scores(model, X, predicted, families, unlabelled)
     look = _examine(model, X, labels, predicted, scores, by_rows=groups is None)
-    rows, others = _as_rows(X), None if unlabelled is None else _as_rows(unlabelled)
-    if rows is not None and others is not None:
-        look.findings += _guards.beginning(rows, others)
+    look.findings += _beginning(X, unlabelled)
     for text in look.findings:
         warnings.warn(text, stacklevel=2)
     known = None if baseline is None else (check_class("baseline", baseline, y), GIVEN)
@@ -186,6 +184,7 @@ def verify_model(
     groups: Any = None,
     time: Any = None,
     by: Mapping[str, ArrayLike] | None = None,
+    unlabelled: Any = None,
 ) -> None:
     """Recompute a certificate of a classifier from its data, and raise if it does not hold up.
 
@@ -203,6 +202,9 @@ def verify_model(
         Which rows belong together, or when they came, where this was given.
     by : mapping of str to array-like of shape (n_samples,), default=None
         The columns of groups that claims are about, where there are such.
+    unlabelled : like X, default=None
+        What `certify_model`, or the vote, was given, where testing the levels of abstaining began
+        by such rows. Without them a warning says that this was not checked.
 
     Raises
     ------
@@ -222,7 +224,8 @@ def verify_model(
     positive = claimed.provenance.get("positive")
     if isinstance(model, CertifiedVote):
         labels = _targets(X, y, positive, model.classes_)
-        model.verify(X, labels, claimed, groups=groups, time=time, by=by)
+        rows = {"groups": groups, "time": time, "by": by, "unlabelled": unlabelled}
+        model.verify(X, labels, claimed, **rows)
         return
     if claimed.provenance.get("voters_from") != MODEL:
         raise CertificateError(
@@ -237,8 +240,13 @@ def verify_model(
         if positive is None:
             raise
         raise CertificateError(f"positive is claimed to be {positive!r}. {error}") from error
-    scores = _scores(model, X, predicted, claimed.families)
+    check_start(claimed, unlabelled)
+    scores = _scores(model, X, predicted, claimed.families, unlabelled)
     look = _examine(model, X, labels, predicted, scores, by_rows=groups is None)
+    try:
+        look.findings += _beginning(X, unlabelled)
+    except ValueError as error:
+        raise CertificateError(str(error)) from error
     if claimed.provenance.get("classifier") != _name(model):
         raise CertificateError(
             f"classifier is claimed to be {claimed.provenance.get('classifier')!r}, but is "
@@ -412,6 +420,12 @@ def _examine(
         look.findings += _guards.training_rows(model, losses)
     look.look(_guards.MODEL, *_asked_again(model, X, predicted, scores))
     return look
+
+
+def _beginning(X: Any, unlabelled: Any) -> list[str]:
+    """Say if rows that certify are among those that tell where testing begins; refuse many."""
+    rows, others = _as_rows(X), None if unlabelled is None else _as_rows(unlabelled)
+    return [] if rows is None or others is None else _guards.beginning(rows, others)
 
 
 def _as_rows(X: Any) -> Any:

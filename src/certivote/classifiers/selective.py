@@ -70,6 +70,9 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):
     certificate_ : Certificate
         What is claimed of the classifier: of all that it predicts, of what it answers, and how
         often it answers.
+    model_ : object
+        The classifier that was certified. If `model` becomes another one, it must be certified
+        again before it predicts.
     classes_ : ndarray of shape (n_classes,)
         The labels of the classifier, where it knows them.
 
@@ -127,8 +130,9 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):
         Certificate
             What is claimed, which is `certificate_` too.
         """
+        model = self.model
         self.certificate_ = certify_model(
-            *(self.model, X, y),
+            *(model, X, y),
             delta=self.delta,
             groups=groups,
             seed=seed,
@@ -138,8 +142,11 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):
             abstain=self.target,
             unlabelled=unlabelled,
         )
-        if hasattr(self.model, "classes_"):
-            self.classes_ = self.model.classes_
+        self.model_ = model
+        if hasattr(model, "classes_"):
+            self.classes_ = model.classes_
+        elif hasattr(self, "classes_"):
+            del self.classes_  # those of another model
         return self.certificate_
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -155,6 +162,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             The labels. Which of them are claimed to be right is for `accepts` to say.
         """
+        self._check_model()
         return np.asarray(self.model.predict(X))
 
     def accepts(self, X: Any) -> NDArray[np.bool_]:
@@ -181,17 +189,28 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):
         *,
         groups: Any = None,
         by: Mapping[str, ArrayLike] | None = None,
+        unlabelled: Any = None,
     ) -> None:
         """Recompute the certificate from its data, and raise if it does not hold up.
 
         Parameters
         ----------
-        X, y, groups, by
+        X, y, groups, by, unlabelled
             What `certify` was given.
         """
-        verify_model(self.model, X, y, self._certified(), groups=groups, by=by)
+        rows = {"groups": groups, "by": by, "unlabelled": unlabelled}
+        verify_model(self.model, X, y, self._certified(), **rows)
 
     def _certified(self) -> Certificate:
         if not hasattr(self, "certificate_"):
             raise NotFittedError("this classifier is not certified yet: call certify first.")
+        self._check_model()
         return self.certificate_
+
+    def _check_model(self) -> None:
+        """Refuse a model that has taken the place of the one that was certified."""
+        if getattr(self, "model_", self.model) is not self.model:
+            raise ValueError(
+                "model must be the one that was certified: the certificate is not about another "
+                "one. Call certify again."
+            )

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._utils.progress import progress_bar
 from .._utils.validation import refuse_mask
+from ..labels import same_names, voter_names
 from .cores import available_cores
 from .mapped import pieces
 
@@ -190,6 +191,7 @@ class Counter:
         self._turn = 0
         self._kind: type[_NumpyWorker | _CompiledWorker] = _NumpyWorker
         self.kept_samples, self.n_voters, self._kept_packed = 0, 0, 0
+        self.voters: tuple[str, ...] | None = None
         self._kept: NDArray[np.int64] | None = None
 
     def __enter__(self) -> "Counter":
@@ -257,6 +259,7 @@ class Counter:
                 f"{name} must have {self.n_voters} voters like the rows before, "
                 f"got {array.shape[1]}."
             )
+        self.voters = same_names(name, self.voters, voter_names(losses))
         if self.n_voters == 0:
             self.n_voters = array.shape[1]
             compiled = array.size >= _WORTH_COMPILING and _can_compile()

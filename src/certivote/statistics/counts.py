@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "SURPRISING",
     "are_hardly_chance",
     "as_counts",
     "as_rates",
@@ -16,7 +17,7 @@ __all__ = [
 ]
 
 # Two samples hardly have the same counts by chance where that has a probability of exp(−10).
-_SURPRISING = 10.0
+SURPRISING = 10.0
 
 
 def as_counts(name: str, values: ArrayLike, ndim: int) -> NDArray[np.int64]:
@@ -72,7 +73,7 @@ def are_hardly_chance(counts: NDArray[np.int64], n_samples: int) -> bool:
     # Two binomial counts of variance v are the same with probability 1/√(4πv), if v is not small.
     variances = distinct * (1.0 - distinct / n_samples)
     surprise = np.log(4.0 * np.pi * variances[variances > 1.0]).sum() / 2.0
-    return bool(surprise > _SURPRISING)
+    return bool(surprise > SURPRISING)
 
 
 def read_only_rows(rows: NDArray[np.uint8] | None) -> NDArray[np.uint8] | None:

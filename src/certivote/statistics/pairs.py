@@ -28,6 +28,9 @@ class Pairs(Protocol):
     def product(self, q: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Return LᵀL·q, and ``qᵀLᵀL·q``."""
 
+    def among(self, voters: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return the table of the pairs of some voters."""
+
     def sha256(self, errors: NDArray[np.int64], n_samples: int) -> str:
         """Return a digest that does not depend on the order of the examples."""
 
@@ -51,6 +54,10 @@ class PairTable:
         """Return LᵀL·q, and ``qᵀLᵀL·q``."""
         each = self._floats @ q
         return each, float(q @ each)
+
+    def among(self, voters: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return the table of the pairs of some voters."""
+        return self.counts[np.ix_(voters, voters)]
 
     def sha256(self, errors: NDArray[np.int64], n_samples: int) -> str:
         """Return the SHA-256 of m, n, errors and pairs as little-endian 64-bit integers."""
@@ -92,6 +99,12 @@ class PackedPairs:
         erring = erring_weight(self._by_voter, tables_of(q))
         each = transposed_product(self._by_voter, erring, self.n_voters)
         return each, float(erring @ erring)
+
+    def among(self, voters: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return the table of the pairs of some voters, counted from their bits."""
+        losses = (self.bits[:, voters // 8] >> (7 - voters % 8).astype(np.uint8)) & 1
+        wide = losses.astype(np.int64)
+        return wide.T @ wide
 
     def sha256(self, errors: NDArray[np.int64], n_samples: int) -> str:
         """Return the SHA-256 of m, n and the sorted SHA-256 of the examples' packed losses.

@@ -35,9 +35,16 @@ _LAYOUT = {
     "disagreements": ("<i8", 2),
     "unlabelled_classes": ("<U", 1),
     "findings": ("<U", 1),
+    "voters": ("<U", 1),
+    "parts": ("<u8", 1),
+    "surprises": ("<f8", 1),
 }
 # What goes together, if one of it is there.
-_TOGETHER = (("tested_weights", "tested_errors"), ("unlabelled_samples", "disagreements"))
+_TOGETHER = (
+    ("tested_weights", "tested_errors"),
+    ("unlabelled_samples", "disagreements"),
+    ("parts", "surprises"),
+)
 
 
 def save_arrays(path: str | os.PathLike[str], kind: str, arrays: Mapping[str, Any]) -> None:

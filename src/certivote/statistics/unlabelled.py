@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._utils.validation import check_count
-from ..labels import check_labels
+from ..labels import check_labels, same_names, voter_names
 from .counting import Counter
 from .counts import are_hardly_chance, as_counts, make_read_only
 from .moments import Moments
+from .parts import Parts, surprise
 
 __all__ = ["UnlabelledStatistics", "add_labels"]
 
@@ -44,6 +45,8 @@ class UnlabelledStatistics:
 
     Attributes
     ----------
+    voters : tuple of str or None
+        The names of the voters, where a table had them.
     findings : tuple of str
         What throws doubt on a certificate from them.
 
@@ -67,6 +70,9 @@ class UnlabelledStatistics:
         "either. Only two labels occur: no third one is among the true labels, of the unlabelled "
         "examples or of those to come."
     )
+    voters: tuple[str, ...] | None = None
+    # The samples that were merged into this one; None if it is of one piece.
+    merged: Parts | None = None
 
     def __init__(
         self, n_samples: int, disagreements: ArrayLike, classes: tuple[Any, ...] = ()
@@ -118,6 +124,7 @@ class UnlabelledStatistics:
             The counts.
         """
         classes: tuple[Any, ...] = ()
+        voters: tuple[str, ...] | None = None
         with Counter(table=True) as counter:
             for number, chunk in enumerate(chunks):
                 name = f"unlabelled (chunk {number})" if number else "unlabelled"
@@ -127,12 +134,15 @@ class UnlabelledStatistics:
                     block = votes[start : start + step]
                     classes = add_labels(classes, block)
                     counter.add(np.asarray(block != classes[0], dtype=np.bool_), name)
+                voters = same_names(name, voters, voter_names(chunk))
         if counter.n_samples == 0:
             raise ValueError("unlabelled must hold at least one example, got none.")
         second, _ = counter.result()  # on how many examples both predict the second label
         assert second is not None
         alone = np.diagonal(second)
-        return cls(counter.n_samples, alone[:, None] + alone - 2 * second, classes)
+        counted = cls(counter.n_samples, alone[:, None] + alone - 2 * second, classes)
+        counted.voters = voters
+        return counted
 
     @property
     def n_voters(self) -> int:
@@ -148,9 +158,11 @@ class UnlabelledStatistics:
                 "unlabelled statistics can only be merged for the same voters, got "
                 f"{self.n_voters} and {other.n_voters} voters."
             )
+        voters = same_names("unlabelled statistics that are merged", self.voters, other.voters)
         findings = [*self.findings, *other.findings]
         told = are_hardly_chance(self.disagreements, self.n_samples)
-        if other is self or (told and self == other):
+        parts, others = self.parts, other.parts
+        if other is self or (told and self == other) or parts.repeat(others):
             findings.append(_MERGED_TWICE)
             warnings.warn(_MERGED_TWICE, stacklevel=2)
         classes = self.classes
@@ -159,8 +171,19 @@ class UnlabelledStatistics:
         both = UnlabelledStatistics(
             self.n_samples + other.n_samples, self.disagreements + other.disagreements, classes
         )
+        both.voters, both.merged = voters, parts + others
         both.findings = tuple(dict.fromkeys(findings))
         return both
+
+    @property
+    def parts(self) -> Parts:
+        """The samples that were merged into this one, or itself."""
+        if self.merged is not None:
+            return self.merged
+        # Pairs of which no voter is in two: others say little more.
+        counts = np.diagonal(self.disagreements, 1)[::2]
+        variances = counts * (1.0 - counts / self.n_samples)
+        return Parts.of(self.sha256, surprise(np.diag(variances)))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take what was pickled, of which numpy forgets that it cannot be written to."""

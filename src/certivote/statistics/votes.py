@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._utils.validation import check_count, check_distribution
-from ..labels import check_labels, check_votes
+from ..labels import check_labels, check_votes, same_names, voter_names
 from ..voting import TIE, FixedVotes, count_vote_errors
 from .base import DEFAULT_KIND, IncompleteStatisticsError, Statistics
 from .counting import Counter, UncountedError, count_chunks, prefer_bits
@@ -30,6 +30,7 @@ from .mapped import pieces
 from .moments import Moments
 from .packed import chunks_of, rows_at_once, transposed_product
 from .pairs import PackedPairs, Pairs, PairTable
+from .parts import Parts, surprise
 from .storage import KIND, load_counts, save_arrays
 from .unlabelled import UnlabelledStatistics, add_labels
 
@@ -39,6 +40,8 @@ _MERGED_TWICE = (
     "Statistics with the very same counts were merged: if they are of the same examples, each "
     "counts twice, and a certificate from the result is not valid."
 )
+# By the counts of so many voters it is told how surprising they would be once more.
+_SOME_VOTERS = 32
 _LABELLED_TOO = (
     "Unlabelled examples were joined on which voters disagree exactly as often as on the labelled "
     "ones: if they are the same examples, each counts twice, and a certificate from the result is "
@@ -73,6 +76,9 @@ class VoteStatistics(Statistics):
         The errors of votes whose weights were fixed before the sample, counted from votes.
     unlabelled : UnlabelledStatistics or None
         The disagreements of these voters on more examples, as `with_unlabelled` joins them.
+    voters : tuple of str or None
+        The names of the voters, where a table or a Parquet file had them: statistics of the same
+        voters in another order, or of others, are not merged. They are in no digest.
     findings : tuple of str
         What throws doubt on a certificate from them, such as a sample that was merged with itself.
 
@@ -94,6 +100,10 @@ class VoteStatistics(Statistics):
 
     kind = DEFAULT_KIND
     remedy = "build them with keep_rows=True"
+
+    voters: tuple[str, ...] | None = None
+    # The samples that were merged into this one; None if it is of one piece.
+    merged: Parts | None = None
 
     def __init__(
         self,
@@ -190,6 +200,7 @@ class VoteStatistics(Statistics):
         if missing is not None and np.any(labels[1] == missing):
             raise ValueError(f"missing must be no true label, got {missing!r}, which y has.")
         statistics = cls._count(_losses(*labels), keep_rows, reused=False)
+        statistics.voters = voter_names(votes)
         if fixed_votes is not None:
             statistics.fixed_votes = count_vote_errors(*labels, fixed_votes, missing)
         return statistics
@@ -204,8 +215,9 @@ class VoteStatistics(Statistics):
         ----------
         chunks : iterable of array-like of shape (any, n), or ndarray of shape (m, n)
             0/1 losses, as in `from_losses`: a list, a generator, a `ParquetLosses`. The counts do
-            not depend on how they are cut. An array is cut here; if it is a memory map, its pages
-            are given back as they are counted, so that it may be larger than memory.
+            not depend on how they are cut. Tables must name the voters in one order. An array is
+            cut here; if it is a memory map, its pages are given back as they are counted, so that
+            it may be larger than memory.
         keep_rows : bool, default=False
             Keep the losses too, bit-packed.
         verbose : int, default=0
@@ -231,7 +243,11 @@ class VoteStatistics(Statistics):
             raise IncompleteStatisticsError(str(error), error.chunk, statistics) from (
                 error.__cause__
             )
-        return cls._counted(counter)
+        statistics = cls._counted(counter)
+        known = getattr(chunks, "voters", None)  # of a file
+        if isinstance(known, list) and len(known) == statistics.n_voters:
+            statistics.voters = tuple(map(str, known))
+        return statistics
 
     @classmethod
     def _count(cls, chunks: Iterable[ArrayLike], keep_rows: bool, reused: bool) -> "VoteStatistics":
@@ -248,7 +264,10 @@ class VoteStatistics(Statistics):
         if counter.n_samples == 0:
             raise ValueError("losses must hold at least one example, got none.")
         table, rows = counter.result()
-        return cls._trusted(counter.kept_samples, counter.n_voters, table, rows, counter.keep_rows)
+        size, n = counter.kept_samples, counter.n_voters
+        statistics = cls._trusted(size, n, table, rows, counter.keep_rows)
+        statistics.voters = counter.voters
+        return statistics
 
     @classmethod
     def _trusted(
@@ -394,6 +413,17 @@ class VoteStatistics(Statistics):
             return own
         return hashlib.sha256((own + self.unlabelled.sha256).encode()).hexdigest()
 
+    @property
+    def parts(self) -> Parts:
+        """The samples that were merged into this one, or itself."""
+        if self.merged is not None:
+            return self.merged
+        digest = self.pairs.sha256(self.errors, self.n_samples)
+        some = np.unique(np.linspace(0, self.n_voters - 1, _SOME_VOTERS).astype(np.intp))
+        errors, both = self.errors[some].astype(np.float64), self.pairs.among(some)
+        covariance = both - np.outer(errors, errors) / self.n_samples
+        return Parts.of(digest, surprise(covariance))
+
     # --- what a certificate says of them ---------------------------------------------------------
 
     def facts(self) -> dict[str, Any]:
@@ -445,9 +475,11 @@ class VoteStatistics(Statistics):
                 "statistics can only be merged if they are of the same class or group, got "
                 f"{self.subject} and {other.subject}."
             )
+        voters = same_names("statistics that are merged", self.voters, other.voters)
         findings = [*self.findings, *other.findings]
         told = are_hardly_chance(self.errors, self.n_samples)
-        if other is self or (told and self == other):
+        parts, others = self.parts, other.parts
+        if other is self or (told and self == other) or parts.repeat(others):
             findings.append(_MERGED_TWICE)
             warnings.warn(_MERGED_TWICE, stacklevel=2)
         m, n = self.n_samples + other.n_samples, self.n_voters
@@ -455,7 +487,7 @@ class VoteStatistics(Statistics):
         bits = _stacked(self.pairs.bits, other.pairs.bits) if prefer_bits(m, n) else None
         table = self.tandem + other.tandem if bits is None else None
         both = self._trusted(m, n, table, rows if bits is None else bits, rows is not None)
-        both.subject = self.subject
+        both.subject, both.voters, both.merged = self.subject, voters, parts + others
         if self.fixed_votes is not None and other.fixed_votes is not None:
             both.fixed_votes = self.fixed_votes + other.fixed_votes
         for unlabelled in (self.unlabelled, other.unlabelled):
@@ -491,6 +523,7 @@ class VoteStatistics(Statistics):
                 "unlabelled examples must not be joined to those of one class: nobody knows theirs."
             )
         joined = copy.copy(self)
+        joined.voters = same_names("unlabelled", self.voters, unlabelled.voters)
         vars(joined).pop("sha256", None)
         joined.unlabelled = unlabelled if self.unlabelled is None else self.unlabelled + unlabelled
         findings = [*self.findings, *joined.unlabelled.findings]
@@ -501,11 +534,16 @@ class VoteStatistics(Statistics):
         return joined
 
     def _disagree_as(self, unlabelled: UnlabelledStatistics) -> bool:
-        """Tell whether voters disagree exactly as often on other examples, hardly by chance."""
+        """Tell whether voters disagree exactly as often on other examples, hardly by chance.
+
+        Others that are several times as many may be several copies.
+        """
         size, counts = unlabelled.n_samples, unlabelled.disagreements
-        if size != self.n_samples or not are_hardly_chance(counts, size):
+        times, rest = divmod(size, self.n_samples)
+        if rest or not times or not are_hardly_chance(counts, size):
             return False
-        return np.array_equal(counts, self.errors[:, None] + self.errors - 2 * self.tandem)
+        own = self.errors[:, None] + self.errors - 2 * self.tandem
+        return np.array_equal(counts, times * own)
 
     def restricted_to(self, what: str, name: str) -> Self:
         """Return the same counts, as those of the examples of one class or of one group only.
@@ -559,7 +597,9 @@ class VoteStatistics(Statistics):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return arrays and plain objects: how counts are kept may change between versions."""
-        state = {name: value for name, value in vars(self).items() if name != "pairs"}
+        state = {k: value for k, value in vars(self).items() if k not in ("pairs", "merged")}
+        if self.merged is not None:
+            state |= {"parts": self.merged.digests, "surprises": self.merged.surprises}
         if self.pairs.bits is not None:
             return state | {"bits": self.pairs.bits}
         return state | {"tandem": self.tandem}
@@ -569,6 +609,8 @@ class VoteStatistics(Statistics):
         make_read_only(state.values())
         own = dict(state)
         bits, table = own.pop("bits", None), own.pop("tandem", None)
+        if "parts" in own:
+            own["merged"] = Parts(own.pop("parts"), own.pop("surprises"))
         vars(self).update(own)
         self.pairs = PairTable(table) if bits is None else PackedPairs(bits, self.n_voters)
 
@@ -601,6 +643,10 @@ class VoteStatistics(Statistics):
             arrays["unlabelled_classes"] = np.array(self.unlabelled.written_classes(), dtype=str)
         if self.findings:
             arrays["findings"] = np.array(self.findings)
+        if self.voters is not None:
+            arrays["voters"] = np.array(self.voters, dtype=str)
+        if self.merged is not None:
+            arrays["parts"], arrays["surprises"] = self.merged.digests, self.merged.surprises
         if self.fixed_votes is not None:
             arrays["tested_weights"] = self.fixed_votes.weights
             arrays["tested_errors"] = self.fixed_votes.errors
@@ -634,6 +680,14 @@ class VoteStatistics(Statistics):
             size, counts = int(arrays["unlabelled_samples"]), arrays["disagreements"]
             classes = map(json.loads, arrays.get("unlabelled_classes", np.empty(0, str)).tolist())
             own = own.with_unlabelled(UnlabelledStatistics(size, counts, tuple(classes)))
+        if "voters" in arrays:
+            own.voters = tuple(arrays["voters"].tolist())
+            if len(own.voters) != own.n_voters:
+                raise ValueError(
+                    f"voters must be {own.n_voters} names, one each, got {len(own.voters)}."
+                )
+        if "parts" in arrays:
+            own.merged = Parts(arrays["parts"], arrays["surprises"])
         own.findings = tuple(arrays.get("findings", np.empty(0, dtype=str)).tolist())
         return own
 
