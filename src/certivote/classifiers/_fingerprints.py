@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._utils.spelling import spelling
+
 # The rows of a sample tell examples apart only if nearly all of them are different.
 _MOSTLY_DISTINCT = 0.9
 # Rows that repeat are rich if each half of the columns, of so many, tells nearly all apart.
@@ -77,6 +79,18 @@ def bits_of(column: NDArray[Any]) -> NDArray[np.uint64]:
             bits[large] = np.where(wide == np.rint(wide), wide.view(np.uint64), bits[large])
         return bits
     digests = b"".join(blake2b(str(value).encode(), digest_size=8).digest() for value in column)
+    return np.frombuffer(digests, dtype=np.uint64).copy()
+
+
+def name_fingerprints(names: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return a 64-bit number for each name: equal for those that are the same but for spelling.
+
+    7, 7.0, "7" and "007" are one.
+    """
+    if names.dtype.kind == "M":
+        names = names.astype("datetime64[us]")
+    texts = (spelling(str(name), zeros=True).encode() for name in names.tolist())
+    digests = b"".join(blake2b(text, digest_size=8).digest() for text in texts)
     return np.frombuffer(digests, dtype=np.uint64).copy()
 
 
@@ -187,11 +201,31 @@ def _come_unlike_draws(times: NDArray[np.intp]) -> bool:
 
 
 class SeenRows:
-    """The rows that a vote has seen, as fingerprints, and the batches that they came in."""
+    """The rows that a vote has seen, as fingerprints, and the batches that they came in.
+
+    And the names of their groups, where they had such.
+    """
+
+    # None in votes that were saved before groups were remembered.
+    _groups: NDArray[np.uint64] | None = None
 
     def __init__(self) -> None:
         self._rows = np.empty(0, dtype=np.uint64)
         self._batches: tuple[bytes, ...] = ()  # sorted, so that equal votes are saved alike
+
+    def add_groups(self, names: NDArray[Any]) -> None:
+        """Remember what the groups of the rows are called."""
+        self._groups = np.unique(name_fingerprints(names))
+
+    @property
+    def in_groups(self) -> bool:
+        """Whether the rows had groups."""
+        return self._groups is not None
+
+    def known_groups(self, names: NDArray[Any]) -> int:
+        """Return how many groups are called like one that has been seen."""
+        known = np.empty(0, dtype=np.uint64) if self._groups is None else self._groups
+        return int(np.isin(name_fingerprints(names), known).sum())
 
     def add(self, *parts: NDArray[np.uint64]) -> None:
         """Remember rows that came together, and may come again together or part by part."""

@@ -180,6 +180,8 @@ class FittingVote(AnsweringVote):
         self._seen = SeenRows()
         others = np.setdiff1d(np.arange(len(rows)), np.concatenate([part_a, part_b]))
         self._seen.add(rows[part_a], rows[part_b], *([rows[others]] if others.size else []))
+        if together.names is not None:
+            self._seen.add_groups(together.names)
         clock.lap("checking")
         self._learn_prior(asked, X_a, y_a)
         self._baseline = baseline
@@ -187,7 +189,7 @@ class FittingVote(AnsweringVote):
         reference = self._reference(X_a, y_a, unlabelled, getattr(self, "_prior", None))
         sample = self._sample(X_b, y_b, columns, reference)
         clock.lap("voting")
-        look = self._examine(X, y, rows, together.groups, part_a, part_b, sample)
+        look = self._examine(X, y, rows, together, part_a, part_b, sample)
         if unlabelled is not None:
             look.findings += _guards.beginning(X_b, as_table(unlabelled))
         self._findings, self._checks = self._say(look.findings), look.checks
@@ -202,15 +204,16 @@ class FittingVote(AnsweringVote):
         X: Any,
         y: NDArray[Any],
         rows: NDArray[np.uint64],
-        groups: NDArray[np.intp] | None,
+        together: Rows,
         part_a: NDArray[np.intp],
         part_b: NDArray[np.intp],
         sample: Sample,
     ) -> Examination:
         """Look for what throws doubt on a certificate of the votes on part B."""
         look, codes, truth = Examination(), sample.ballots.codes, sample.truth
+        groups = together.groups
         if self._frozen:
-            _guards.seen_by_votes(look, self.voters, sample.X)
+            _guards.seen_by_votes(look, self.voters, sample.X, together.names)
             self._examine_copies(look, sample.X, rows[part_b])
             look.findings += _guards.training_rows(self.voters, codes != truth[:, None])
         else:

@@ -30,6 +30,7 @@ __all__ = [
     "difference",
     "errors_in_time",
     "failed_members",
+    "known_groups",
     "left_out_members",
     "may_differ",
     "remembers_bags",
@@ -95,14 +96,23 @@ def left_out_members(voters: Voters) -> str | None:
     return f"left out of the mixed voters: {told}."
 
 
-def seen_by_votes(look: Examination, voters: Any, X: Any) -> None:
-    """Refuse, or note, rows that a vote of this library inside of these voters was fitted on."""
+def seen_by_votes(
+    look: Examination, voters: Any, X: Any, names: NDArray[Any] | None = None
+) -> None:
+    """Refuse, or note, rows that a vote of this library inside of these voters was fitted on.
+
+    `names` are those of their groups, if they have any.
+    """
     for voter in voters if isinstance(voters, list | tuple) else [voters]:
-        known_share = getattr(inner_estimator(voter), "known_share", None)
+        inner = inner_estimator(voter)
+        known_share = getattr(inner, "known_share", None)
         if known_share is None:
             continue
         rows = inner_data(voter, X)
         look.look(TRAINING_ROWS, *already_seen(known_share(rows), _num_samples(X)))
+        seen = getattr(inner, "_seen", None)
+        if isinstance(seen, SeenRows):
+            known_groups(look, seen, names)
 
 
 def already_seen(share: float, m: int) -> tuple[list[str], str]:
@@ -114,6 +124,30 @@ def already_seen(share: float, m: int) -> tuple[list[str], str]:
     if share > TOO_MANY_TWINS:
         raise ValueError(found)
     return [found] if share > 0.0 else [], f"None of the {m} rows is known from the fit."
+
+
+def known_groups(look: Examination, seen: SeenRows, names: NDArray[Any] | None) -> None:
+    """Note groups that are called like those that a vote was fitted on, and that there are none."""
+    if not seen.in_groups:
+        return
+    if names is None:
+        found = (
+            "This vote was fitted on rows in groups, and these examples have none: each counts as "
+            "an independent draw. If several are of one group, or some of a group of the fit, the "
+            "certificate is not valid: say which belong together by groups (--group)."
+        )
+    elif known := seen.known_groups(names):
+        found = (
+            f"{known} of the {len(names)} groups that certify {'is' if known == 1 else 'are'} "
+            "called like a group of the data that this vote was fitted on. If they are the same, "
+            "they are not new to it and the certificate is not valid: leave them out. If names or "
+            "numbers were given anew, they tell nothing."
+        )
+    else:
+        if TRAINING_ROWS in look.checks:
+            look.checks[TRAINING_ROWS] += f" Nor is one of the {len(names)} groups, by its name."
+        return
+    look.findings += [found] if found not in look.findings else []
 
 
 def beginning(X: Any, unlabelled: Any) -> list[str]:

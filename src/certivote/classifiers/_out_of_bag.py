@@ -189,13 +189,13 @@ class OutOfBagVote(CertifiedVote):
         X: Any,
         y: NDArray[Any],
         rows: NDArray[np.uint64],
-        groups: NDArray[np.intp] | None,
+        together: Rows,
         part_a: NDArray[np.intp],
         part_b: NDArray[np.intp],
         sample: Sample,
     ) -> Examination:
         if not self._in_bags:
-            return super()._examine(X, y, rows, groups, part_a, part_b, sample)
+            return super()._examine(X, y, rows, together, part_a, part_b, sample)
         return self._examine_bags(X, y, rows)
 
     def _recounted(self, sample: Sample, claimed: Certificate) -> Statistics:

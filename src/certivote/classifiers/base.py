@@ -85,6 +85,8 @@ class CertifiedVote(FittingVote):
             frequent one of part A, or of these examples where the voters were frozen.
         groups : array-like of shape (n_samples,), default=None
             Which rows belong together: one row of each group is drawn at random, and certifies.
+            Groups that are called like one of the fit are a finding, and so is to leave groups out
+            where the fit had such.
         seed : int, default=0
             Of that draw. It is recorded; fix it before you look.
         claims : sequence of str or Family, default=None
@@ -108,8 +110,9 @@ class CertifiedVote(FittingVote):
             The claim, with all that is needed to check it.
         """
         check_is_fitted(self)
-        X, y, columns, said = drawn(*self._given(X, y, by, groups, reset=False), groups, seed)
-        look = self._examine_new(X, y)
+        given = self._given(X, y, by, groups, reset=False)
+        X, y, columns, said, names = drawn(*given, groups, seed)
+        look = self._examine_new(X, y, names)
         own = self._provenance.get("delta_of_all_looks", self.certificate_.delta)
         if isinstance(bound, Bound):
             chosen = bound_at(bound, delta)
@@ -141,12 +144,18 @@ class CertifiedVote(FittingVote):
             total_delta=total,
         )
 
-    def _examine_new(self, X: Any, y: NDArray[Any]) -> Examination:
-        """Look for what throws doubt on new examples, and refuse those that the vote has seen."""
+    def _examine_new(
+        self, X: Any, y: NDArray[Any], names: NDArray[Any] | None = None
+    ) -> Examination:
+        """Look for what throws doubt on new examples, and refuse those that the vote has seen.
+
+        `names` are those of their groups, if they have any.
+        """
         rows = row_fingerprints(X)
         look = Examination()
         share = float(self._seen.known(X, rows).mean())
         look.look(_guards.TRAINING_ROWS, *_guards.already_seen(share, len(rows)))
+        _guards.known_groups(look, self._seen, names)
         look.findings += self._examine_labels(y)
         self._examine_copies(look, X, rows)
         return look
@@ -229,7 +238,7 @@ class CertifiedVote(FittingVote):
     def _again_on_new(self, drawn: Drawn) -> tuple[Sample, Examination]:
         """Return the sample of a certificate on new data, and what is found in it."""
         try:
-            look = self._examine_new(drawn.X, drawn.y)
+            look = self._examine_new(drawn.X, drawn.y, drawn.names)
         except ValueError as error:
             raise CertificateError(str(error)) from error
         return self._sample(drawn.X, drawn.y, drawn.by), look
@@ -253,7 +262,7 @@ class CertifiedVote(FittingVote):
         if any(getattr(one, "start_from", None) == PART_A_SHARES for one in claimed.families):
             reference = self._reference(X_a, y_a, None, getattr(self, "_prior", None))
         sample = self._sample(_safe_indexing(X, part_b), y[part_b], columns, reference)
-        look = self._examine(X, y, row_fingerprints(X), together.groups, part_a, part_b, sample)
+        look = self._examine(X, y, row_fingerprints(X), together, part_a, part_b, sample)
         if self.certificate_.neighbours is not None:  # else it was not counted
             look.findings += self._difference(sample, self.weights_)
         look.findings += self.certificate_.findings

@@ -147,11 +147,11 @@ def certify_model(
     own, families = shared(claims, total, shares, abstain)
     bound = bound.copied(delta=own)
     check_all_aligned(X=X, y=y, groups=groups)
-    X, y, columns, draw = drawn(*_certified(X, y, by), groups, seed)
+    X, y, columns, draw, names = drawn(*_certified(X, y, by), groups, seed)
     said |= draw
     predicted, labels = _counted(model, X, y, positive)
     scores = _scores(model, X, predicted, families, unlabelled)
-    look = _examine(model, X, labels, predicted, scores)
+    look = _examine(model, X, labels, predicted, scores, names)
     rows, others = _as_rows(X), None if unlabelled is None else _as_rows(unlabelled)
     if rows is not None and others is not None:
         look.findings += _guards.beginning(rows, others)
@@ -228,7 +228,7 @@ def verify_model(
             "certify_model, of another kind of model."
         )
     check_all_aligned(X=X, y=y, groups=groups)
-    X, y, columns, _ = drawn_again(*_certified(X, y, by), groups, claimed.provenance)
+    X, y, columns, _, names = drawn_again(*_certified(X, y, by), groups, claimed.provenance)
     try:
         predicted, labels = _counted(model, X, y, positive)
     except ValueError as error:
@@ -236,7 +236,7 @@ def verify_model(
             raise
         raise CertificateError(f"positive is claimed to be {positive!r}. {error}") from error
     scores = _scores(model, X, predicted, claimed.families)
-    look = _examine(model, X, labels, predicted, scores)
+    look = _examine(model, X, labels, predicted, scores, names)
     if claimed.provenance.get("classifier") != _name(model):
         raise CertificateError(
             f"classifier is claimed to be {claimed.provenance.get('classifier')!r}, but is "
@@ -385,11 +385,16 @@ def two_answers(known: NDArray[Any]) -> list[Any]:
 
 
 def _examine(
-    model: Any, X: Any, labels: NDArray[Any], predicted: NDArray[Any], scores: Scores | None
+    model: Any,
+    X: Any,
+    labels: NDArray[Any],
+    predicted: NDArray[Any],
+    scores: Scores | None,
+    names: NDArray[Any] | None,
 ) -> _guards.Examination:
     """Look for what throws doubt on these examples, or on the classifier."""
     look = _guards.Examination()
-    _guards.seen_by_votes(look, model, X)
+    _guards.seen_by_votes(look, model, X, names)
     table = _as_rows(X)
     if table is not None:
         _guards.copies(look, table, row_fingerprints(table))

@@ -310,12 +310,19 @@ def _groups(columns: Columns, names: Sequence[str]) -> Any:
     """Return which rows belong together, by columns of any kind that are missing nowhere."""
     import pandas as pd
 
-    codes = np.zeros(len(columns.frame), dtype=np.int64)
-    for name in names:
-        of_column, values = pd.factorize(_named(columns, "group", name))
+    index = columns.frame.index
+    if len(names) == 1:
+        return pd.Series(_named(columns, "group", names[0]), index=index, name=names[0])
+    texts = [_named(columns, "group", name) for name in names]
+    codes = np.zeros(len(index), dtype=np.int64)
+    for column in texts:
+        of_column, values = pd.factorize(column)
         codes = pd.factorize(codes * len(values) + of_column)[0]
-    called = names[0] if len(names) == 1 else json.dumps(list(names))
-    return pd.Series(codes, index=columns.frame.index, name=called)
+    # Called by the digest of their texts: a vote knows them again, of another file too.
+    first = np.unique(codes, return_index=True)[1]
+    called = [json.dumps([column[i] for column in texts]) for i in first]
+    digests = [hashlib.blake2b(text.encode(), digest_size=8).hexdigest() for text in called]
+    return pd.Series(np.array(digests)[codes], index=index, name=json.dumps(list(names)))
 
 
 def _named(columns: Columns, argument: str, name: str) -> NDArray[Any]:
