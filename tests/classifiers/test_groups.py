@@ -1,6 +1,8 @@
 """Rows that belong together, and rows in the order of time."""
 
+import warnings
 from dataclasses import replace
+from functools import partial
 
 import joblib
 import numpy as np
@@ -245,3 +247,39 @@ def test_a_vote_remembers_its_groups_in_a_file_and_inside_of_others(tmp_path):
     ):
         with pytest.warns(UserWarning, match="90 of the 90 groups that certify are called like"):
             assert sum("90 of the 90 groups" in text for text in make().findings) == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "alike"),
+    [
+        (("P0", "p0"), True),
+        (("P0", "P0 "), True),
+        (("P  0", "P 0"), True),
+        (("7", "07"), True),
+        (("p-007", "P-7"), True),
+        (("7", "7.0"), True),
+        (("P1", "P10"), False),
+        (("0.5", "0.05"), False),
+        (("10", "1"), False),
+    ],
+)
+def test_groups_that_are_written_in_two_ways(names, alike):
+    """Each row of one group has one of two names: they may be one, and count as two."""
+    named = np.array([f"G{group}" for group in GROUPS], dtype=object)
+    named[GROUPS == 3] = np.resize(np.array(names, dtype=object), (GROUPS == 3).sum())
+    tree = DecisionTreeClassifier(random_state=0).fit(X[:8], Y[:8])
+    vote = small(voters=FrozenEstimator(tree)).fit(X + 1, Y)
+    for make, verify in (
+        (lambda: small().fit(X, Y, groups=named).certificate_, None),
+        (lambda: vote.certify(X, Y, groups=named), vote.verify),
+        (lambda: certify_model(tree, X, Y, groups=named), partial(verify_model, tree)),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            certificate = make()
+        found = [text for text in certificate.findings if "capitals, blanks or leading" in text]
+        assert len(found) == alike
+        assert all(repr(name) in text for text in found for name in names)
+        assert set(found) <= {str(warning.message) for warning in caught}
+        if verify is not None:
+            verify(X, Y, certificate, groups=named)

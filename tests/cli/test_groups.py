@@ -278,3 +278,12 @@ def test_groups_of_the_fit_in_another_file_are_found(group, form, panel, invoke,
     verified(invoke, tmp_path)
     told = invoke("certify", "t.csv", *model, "--drop", "day", "--drop", "man", cwd=tmp_path)
     assert any("these examples have none" in text for text in certificate(tmp_path)["findings"])
+
+
+def test_groups_that_are_written_in_two_ways_are_said_once(panel, invoke, tmp_path):
+    panel.loc[panel.index[panel["man"] == "m7"][:2], "man"] = "M07"
+    panel.to_csv(tmp_path / "t.csv", index=False)
+    invoke("certify", "t.csv", *SMALL, "--drop", "day", "--group", "man", cwd=tmp_path)
+    (finding,) = certificate(tmp_path)["findings"]
+    assert "'M07' and 'm7'" in finding
+    verified(invoke, tmp_path)

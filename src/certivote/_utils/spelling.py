@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-__all__ = ["spelled_alike", "spelling"]
+__all__ = ["groups_alike", "spelled_alike", "spelling"]
 
 # Zeros before a number, wherever it stands in a name; not those after a point, as of 0.05.
 _ZEROS = re.compile(r"(?<![\d.,])0+(?=\d)")
@@ -30,3 +30,15 @@ def spelled_alike(texts: Iterable[str], zeros: bool = False) -> str:
         spellings.setdefault(spelling(text, zeros), []).append(text)
     several = [" and ".join(map(repr, found)) for found in spellings.values() if len(found) > 1]
     return "; ".join(several[:_TOLD])
+
+
+def groups_alike(name: str, groups: Iterable[str]) -> list[str]:
+    """Say if groups of rows, which are called so, may be the same but for their spelling."""
+    several = spelled_alike(groups, zeros=True)
+    if not several:
+        return []
+    return [
+        f"The group {name!r} has names that differ by capitals, blanks or leading zeros only, and "
+        f"are different groups here: {several}. If they are one, the certificate is not valid: "
+        "write each in one way."
+    ]

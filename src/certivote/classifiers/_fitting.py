@@ -212,6 +212,7 @@ class FittingVote(AnsweringVote):
         """Look for what throws doubt on a certificate of the votes on part B."""
         look, codes, truth = Examination(), sample.ballots.codes, sample.truth
         groups = together.groups
+        look.findings += _guards.alike_groups(together.names, together.said)
         if self._frozen:
             _guards.seen_by_votes(look, self.voters, sample.X, together.names)
             self._examine_copies(look, sample.X, rows[part_b])

@@ -4,6 +4,7 @@ None of the findings is proof, and without any nothing is proved: that the examp
 draws, and new to the voters, stays an assumption.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import _num_samples
 
+from .._utils.spelling import groups_alike
 from ..voters import Voters, inner_data, inner_estimator, joined_of, predictions
 from ._fingerprints import SeenRows, is_hardly_chance, row_fingerprints
 
@@ -25,6 +27,7 @@ __all__ = [
     "TRAINING_ROWS",
     "VALUES",
     "Examination",
+    "alike_groups",
     "beginning",
     "copies",
     "difference",
@@ -148,6 +151,13 @@ def known_groups(look: Examination, seen: SeenRows, names: NDArray[Any] | None) 
             look.checks[TRAINING_ROWS] += f" Nor is one of the {len(names)} groups, by its name."
         return
     look.findings += [found] if found not in look.findings else []
+
+
+def alike_groups(names: NDArray[Any] | None, said: Mapping[str, Any]) -> list[str]:
+    """Say if groups with these names, of which a provenance says more, are spelled alike."""
+    if names is None or names.dtype.kind not in "OUS":
+        return []
+    return groups_alike(said["grouped_by"], map(str, names.tolist()))
 
 
 def beginning(X: Any, unlabelled: Any) -> list[str]:

@@ -113,6 +113,7 @@ class CertifiedVote(FittingVote):
         given = self._given(X, y, by, groups, reset=False)
         X, y, columns, said, names = drawn(*given, groups, seed)
         look = self._examine_new(X, y, names)
+        look.findings += _guards.alike_groups(names, said)
         own = self._provenance.get("delta_of_all_looks", self.certificate_.delta)
         if isinstance(bound, Bound):
             chosen = bound_at(bound, delta)
@@ -241,6 +242,7 @@ class CertifiedVote(FittingVote):
             look = self._examine_new(drawn.X, drawn.y, drawn.names)
         except ValueError as error:
             raise CertificateError(str(error)) from error
+        look.findings += _guards.alike_groups(drawn.names, drawn.said)
         return self._sample(drawn.X, drawn.y, drawn.by), look
 
     def _again(

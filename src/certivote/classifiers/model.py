@@ -152,6 +152,7 @@ def certify_model(
     predicted, labels = _counted(model, X, y, positive)
     scores = _scores(model, X, predicted, families, unlabelled)
     look = _examine(model, X, labels, predicted, scores, names)
+    look.findings += _guards.alike_groups(names, said)
     rows, others = _as_rows(X), None if unlabelled is None else _as_rows(unlabelled)
     if rows is not None and others is not None:
         look.findings += _guards.beginning(rows, others)
@@ -228,7 +229,7 @@ def verify_model(
             "certify_model, of another kind of model."
         )
     check_all_aligned(X=X, y=y, groups=groups)
-    X, y, columns, _, names = drawn_again(*_certified(X, y, by), groups, claimed.provenance)
+    X, y, columns, said, names = drawn_again(*_certified(X, y, by), groups, claimed.provenance)
     try:
         predicted, labels = _counted(model, X, y, positive)
     except ValueError as error:
@@ -237,6 +238,7 @@ def verify_model(
         raise CertificateError(f"positive is claimed to be {positive!r}. {error}") from error
     scores = _scores(model, X, predicted, claimed.families)
     look = _examine(model, X, labels, predicted, scores, names)
+    look.findings += _guards.alike_groups(names, said)
     if claimed.provenance.get("classifier") != _name(model):
         raise CertificateError(
             f"classifier is claimed to be {claimed.provenance.get('classifier')!r}, but is "
