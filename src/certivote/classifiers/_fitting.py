@@ -33,6 +33,7 @@ from ..statistics import Statistics, VoteStatistics
 from ..voters import PredictionTable, fit_voters, frozen_parts, is_frozen
 from ..voting import Ballots
 from . import _guards
+from ._again import answer_by_row, ask_again
 from ._answering import AnsweringVote, Sample
 from ._beside import beside
 from ._fingerprints import SeenRows, row_fingerprints
@@ -190,6 +191,7 @@ class FittingVote(AnsweringVote):
         sample = self._sample(X_b, y_b, columns, reference)
         clock.lap("voting")
         look = self._examine(X, y, rows, together, part_a, part_b, sample)
+        said |= self._ask_again(look, sample)
         if unlabelled is not None:
             look.findings += _guards.beginning(X_b, as_table(unlabelled))
         self._findings, self._checks = self._say(look.findings), look.checks
@@ -230,6 +232,18 @@ class FittingVote(AnsweringVote):
             if by_rows and _guards.DUPLICATES in look.checks:
                 look.findings += beside(X, y, rows, (part_a, part_b[some]), losses)
         return look
+
+    def _ask_again(self, look: Examination, sample: Sample) -> dict[str, int]:
+        """Look whether voters answer otherwise on rows by themselves, and return what to say of it.
+
+        Where they cannot, nothing is asked and nothing is said.
+        """
+        if answer_by_row(self.voters, self.voters_):
+            return {}
+        known = check_labels("classes_", self.classes_, ndim=1)
+        again = ask_again(self.voters_, known, sample.X, sample.y, sample.ballots)
+        look.look(_guards.MODEL, again.found, again.cleared)
+        return {"asked_again": again.rows}
 
     def _look_at_columns(
         self, look: Examination, X: Any, y: NDArray[Any], groups: NDArray[np.intp] | None

@@ -129,6 +129,7 @@ class CertifiedVote(FittingVote):
             ballots = self._weighed(self._votes(others))
             reference = ballots.win(self.weights_)[1], UNLABELLED
         sample = self._sample(X, y, columns, reference)
+        said |= self._ask_again(look, sample)
         outcome = self._outcome(sample, self.weights_, self.weights_)
         if baseline is not None:
             outcome = outcome.with_baseline((check_class("baseline", baseline, y), GIVEN))
@@ -243,7 +244,9 @@ class CertifiedVote(FittingVote):
         except ValueError as error:
             raise CertificateError(str(error)) from error
         look.findings += _guards.alike_groups(drawn.names, drawn.said)
-        return self._sample(drawn.X, drawn.y, drawn.by), look
+        sample = self._sample(drawn.X, drawn.y, drawn.by)
+        self._ask_again(look, sample)
+        return sample, look
 
     def _again(
         self,
@@ -265,6 +268,8 @@ class CertifiedVote(FittingVote):
             reference = self._reference(X_a, y_a, None, getattr(self, "_prior", None))
         sample = self._sample(_safe_indexing(X, part_b), y[part_b], columns, reference)
         look = self._examine(X, y, row_fingerprints(X), together, part_a, part_b, sample)
+        if "asked_again" in self._provenance:
+            self._ask_again(look, sample)
         if self.certificate_.neighbours is not None:  # else it was not counted
             look.findings += self._difference(sample, self.weights_)
         look.findings += self.certificate_.findings

@@ -368,6 +368,7 @@ class MajorityVoteClassifier(OutOfBagVote):
         new = self._statistics_of(ballots, ballots.truth(labels), bound, self._prior)
         look = Examination([*known, *self._examine_labels(labels)])
         self._examine_copies(look, X, rows)
+        self._ask_again(look, Sample(X, labels, ballots, ballots.truth(labels), {}))
         found = self._say(look.findings)
         seen = copy(self._seen)
         seen.add(rows)
