@@ -42,6 +42,7 @@ from ._kin import kin
 from ._later import later
 from ._scores import cross_fitted, cross_fitted_shares
 from ._split import Rows, as_table, cut
+from ._training import trained_on
 
 __all__ = ["FittingVote"]
 
@@ -218,7 +219,8 @@ class FittingVote(AnsweringVote):
         if self._frozen:
             _guards.seen_by_votes(look, self.voters, sample.X, together.names)
             self._examine_copies(look, sample.X, rows[part_b])
-            look.findings += _guards.training_rows(self.voters, codes != truth[:, None])
+            found = _guards.training_rows(self.voters, codes != truth[:, None])
+            look.findings += found or trained_on(self.voters, sample.X)
         else:
             look.findings += _guards.unseen_classes(y[part_a], sample.y)
             look.findings += _guards.failed_members(self.voters_)

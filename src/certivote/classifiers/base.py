@@ -28,6 +28,7 @@ from ._fingerprints import row_fingerprints
 from ._fitting import FittingVote
 from ._guards import Examination
 from ._split import Drawn, Rows, as_table, check_said, drawn, drawn_again, split
+from ._training import trained_on
 
 __all__ = ["CertifiedVote"]
 
@@ -158,6 +159,8 @@ class CertifiedVote(FittingVote):
         share = float(self._seen.known(X, rows).mean())
         look.look(_guards.TRAINING_ROWS, *_guards.already_seen(share, len(rows)))
         _guards.known_groups(look, self._seen, names)
+        if self._frozen:
+            look.findings += trained_on(self.voters, X)
         look.findings += self._examine_labels(y)
         self._examine_copies(look, X, rows)
         return look

@@ -38,6 +38,7 @@ from . import _guards
 from ._fingerprints import row_fingerprints
 from ._scores import scores_of
 from ._split import drawn, drawn_again
+from ._training import trained_on
 from .base import CertifiedVote
 
 __all__ = ["certify_model", "two_answers", "verify_model"]
@@ -402,11 +403,13 @@ def _examine(
         _guards.copies(look, table, row_fingerprints(table))
     if hasattr(model, "classes_"):
         look.findings += _guards.unknown_labels(labels, ~np.isin(labels, model.classes_))
+    found = []
     if _guards.remembers_bags(model, len(labels)):
         members = fit_voters(FrozenEstimator(model), X, labels)
         ballots = members.votes(X, np.unique(labels))
         losses = ballots.codes != ballots.truth(labels)[:, None]
-        look.findings += _guards.training_rows(model, losses)
+        found = _guards.training_rows(model, losses)
+    look.findings += found or trained_on(model, X)
     look.look(_guards.MODEL, *_asked_again(model, X, predicted, scores))
     return look
 
