@@ -26,6 +26,9 @@ _FEW_REPEATED = 0.2
 _TELLING = 12
 # How many standard errors each of the numbers of rows that come k times may be off.
 _FAR = 3.0
+# Rows are rounded to the first of so many bits at which nearly all are told apart, in so many
+# columns, which are told to be continuous by so many rows.
+_ROUNDED_TO, _NEARLY_ALL, _ROUNDED_COLUMNS, _FIRST_ROWS = (4, 8, 12), 0.999, 16, 1000
 # Where so many rows too many are to be expected, none at all is a chance of about exp(−12).
 _SURPRISING = 12.0
 
@@ -135,6 +138,32 @@ def _is_continuous(column: NDArray[Any], n_distinct: int) -> bool:
     return bool(np.mean(np.abs(values - decimals) > 1e-6 * np.abs(values)) > 0.5)
 
 
+def _continuous_columns(X: Any) -> NDArray[np.intp]:
+    """Return some columns of a table that hold broken numbers, hardly two of them the same."""
+    found: list[int] = []
+    for j, column in enumerate([] if sparse.issparse(X) else columns_of(X)):
+        first = column[:_FIRST_ROWS]
+        if first.dtype.kind == "f" and _is_continuous(first[np.isfinite(first)], len(first)):
+            found.append(j)
+        if len(found) == _ROUNDED_COLUMNS:
+            break
+    return np.array(found, dtype=np.intp)
+
+
+def _rounded_fingerprints(X: Any, only: NDArray[np.intp], bits: int) -> NDArray[np.uint64]:
+    """Return a number for each row, equal for those whose numbers agree in their first bits."""
+    columns, factors = columns_of(X), _factors(len(only))
+    total = np.zeros(len(columns[0]), dtype=np.uint64)
+    cut = np.uint32(23 - bits)
+    for j, factor in zip(only.tolist(), factors, strict=True):
+        with np.errstate(over="ignore", invalid="ignore"):
+            narrow = columns[j].astype(np.float32) + np.float32(0)
+        narrow[np.isnan(narrow)] = np.nan
+        kept = (narrow.view(np.uint32) + (np.uint32(1) << (cut - np.uint32(1)))) >> cut
+        total += _mix(kept.astype(np.uint64)) * factor
+    return total
+
+
 def is_hardly_chance(X: Any, rows: NDArray[np.uint64]) -> bool:
     """Tell whether rows of X that repeat are too rich for that to be chance.
 
@@ -206,12 +235,48 @@ class SeenRows:
     And the names of their groups, where they had such.
     """
 
-    # None in votes that were saved before groups were remembered.
+    # None in votes that were saved before these were remembered.
     _groups: NDArray[np.uint64] | None = None
+    _rounded: NDArray[np.uint64] | None = None
+    _columns: NDArray[np.intp] | None = None
+    _bits: int = 0
 
     def __init__(self) -> None:
         self._rows = np.empty(0, dtype=np.uint64)
         self._batches: tuple[bytes, ...] = ()  # sorted, so that equal votes are saved alike
+
+    def add_rounded(self, X: Any) -> None:
+        """Remember the rows that were added as rounded ones, if hardly two are the same then."""
+        if self._rounded is not None and self._columns is not None:
+            more = _rounded_fingerprints(X, self._columns, self._bits)
+            self._rounded = np.unique(np.concatenate([self._rounded, more]))
+            if self._rounded.size < _NEARLY_ALL * np.unique(self._rows).size:
+                self._rounded = None  # of more rows some are alike by chance
+            return
+        columns, distinct = _continuous_columns(X), np.unique(self._rows).size
+        if self._columns is not None:
+            return
+        if not columns.size or distinct < _FEW_ROWS:
+            return
+        for bits in _ROUNDED_TO:
+            rounded = np.unique(_rounded_fingerprints(X, columns, bits))
+            if rounded.size >= _NEARLY_ALL * distinct:
+                self._rounded, self._columns, self._bits = rounded, columns, bits
+                return
+
+    def known_rounded(self, X: Any, rows: NDArray[np.uint64]) -> tuple[int, int, int] | None:
+        """Return how many rows of X are like one that has been seen when rounded, and not as it is.
+
+        Those that are alike count once. With them come the columns and the digits that are
+        compared; None if no columns are told to be continuous, or rounded rows are no longer told
+        apart.
+        """
+        if self._rounded is None or self._columns is None:
+            return None
+        ours = _rounded_fingerprints(X, self._columns, self._bits)
+        known = np.isin(ours, self._rounded) & ~np.isin(rows, self._rows)
+        digits = int(self._bits * np.log10(2.0))
+        return np.unique(ours[known]).size, self._columns.size, digits
 
     def add_groups(self, names: NDArray[Any]) -> None:
         """Remember what the groups of the rows are called."""

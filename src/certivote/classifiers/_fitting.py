@@ -182,6 +182,7 @@ class FittingVote(AnsweringVote):
         self._seen = SeenRows()
         others = np.setdiff1d(np.arange(len(rows)), np.concatenate([part_a, part_b]))
         self._seen.add(rows[part_a], rows[part_b], *([rows[others]] if others.size else []))
+        self._seen.add_rounded(X)
         if together.names is not None:
             self._seen.add_groups(together.names)
         clock.lap("checking")

@@ -37,6 +37,7 @@ __all__ = [
     "left_out_members",
     "may_differ",
     "remembers_bags",
+    "rounded_rows",
     "seen_by_votes",
     "training_rows",
     "twins",
@@ -58,6 +59,8 @@ DUPLICATES, TRAINING_ROWS, MODEL, VALUES, LATER = TOPICS = (
 TOO_MANY_TWINS = 0.1
 # So few rows that come again, or such a share of them, change no certificate much.
 _FEW_REPEATS, _SMALL_SHARE = 5, 0.01
+# So many rows are like those of the fit when rounded by chance, at most.
+_ALIKE = 0.02
 # By how many standard errors in-bag error must be below out-of-bag error: on new rows there is no
 # difference but by chance.
 _STANDARD_ERRORS = 5.0
@@ -115,6 +118,7 @@ def seen_by_votes(
         look.look(TRAINING_ROWS, *already_seen(known_share(rows), _num_samples(X)))
         seen = getattr(inner, "_seen", None)
         if isinstance(seen, SeenRows):
+            rounded_rows(look, seen, rows, row_fingerprints(rows))
             known_groups(look, seen, names)
 
 
@@ -126,7 +130,29 @@ def already_seen(share: float, m: int) -> tuple[list[str], str]:
     )
     if share > TOO_MANY_TWINS:
         raise ValueError(found)
-    return [found] if share > 0.0 else [], f"None of the {m} rows is known from the fit."
+    cleared = f"None of the {m} rows is known from the fit, compared to seven digits."
+    return [found] if share > 0.0 else [], cleared
+
+
+def rounded_rows(look: Examination, seen: SeenRows, X: Any, rows: NDArray[np.uint64]) -> None:
+    """Note rows that a vote was fitted on but for rounding, and that there are hardly any."""
+    told = seen.known_rounded(X, rows)
+    if told is None:
+        return
+    known, columns, digits = told
+    where = f"{columns} column{'s' if columns > 1 else ''} of broken numbers"
+    to = f"{digits} digit{'s' if digits > 1 else ''}"
+    if known > max(_FEW_REPEATS, _ALIKE * len(rows)):
+        text = (
+            f"{known} of the {len(rows)} rows are like rows of the fit when rounded to {to} in "
+            f"{where}, and hardly two rows of the fit are so. If they are the same, written in "
+            "another precision, the certificate is not valid."
+        )
+        look.findings.append(text)
+        look.checks.pop(TRAINING_ROWS, None)
+    elif TRAINING_ROWS in look.checks:
+        alike = f"{known or 'none'} {'are' if known > 1 else 'is'} like one of these"
+        look.checks[TRAINING_ROWS] += f" Rounded to {to} in {where}, {alike}."
 
 
 def known_groups(look: Examination, seen: SeenRows, names: NDArray[Any] | None) -> None:

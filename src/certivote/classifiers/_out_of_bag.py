@@ -94,6 +94,7 @@ class OutOfBagVote(CertifiedVote):
         rows = row_fingerprints(X)
         self._seen = SeenRows()
         self._seen.add(rows)
+        self._seen.add_rounded(X)
         look = self._examine_bags(X, labels, rows)
         self._findings, self._checks = self._say(look.findings), look.checks
         clock.lap("checking")

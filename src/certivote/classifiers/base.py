@@ -158,6 +158,7 @@ class CertifiedVote(FittingVote):
         look = Examination()
         share = float(self._seen.known(X, rows).mean())
         look.look(_guards.TRAINING_ROWS, *_guards.already_seen(share, len(rows)))
+        _guards.rounded_rows(look, self._seen, X, rows)
         _guards.known_groups(look, self._seen, names)
         if self._frozen:
             look.findings += trained_on(self.voters, X)
