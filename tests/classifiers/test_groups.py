@@ -1,9 +1,16 @@
 """Rows that belong together, and rows in the order of time."""
 
+import warnings
+from dataclasses import replace
+from functools import partial
+
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from certivote import Certificate, MajorityVoteClassifier, certify_model, verify_model
@@ -183,3 +190,96 @@ def test_a_vote_of_groups_cannot_grow_by_rows():
     vote = small().fit(X, Y, groups=GROUPS)
     with pytest.raises(ValueError, match="partial_fit cannot add"):
         vote.partial_fit(X + 1, Y)
+
+
+@pytest.mark.parametrize("spelled", [int, float, str, "{:03d}".format, " {} ".format])
+def test_groups_of_the_fit_are_known_by_their_names(spelled):
+    """Later rows of the same groups, in any spelling, and how many: counted with a set."""
+    vote = small().fit(X, Y, groups=GROUPS)
+    rng = np.random.default_rng(5)
+    other, y, groups = panel(90, rng)
+    groups += 70  # 70 to 159, of which the fit has those up to 119
+    n = len(set(groups.tolist()) & set(GROUPS.tolist()))
+    named = np.array([spelled(group) for group in groups])
+    for make, verify in (
+        (vote.certify, vote.verify),
+        (lambda *of, **more: certify_model(vote, *of, **more), None),
+    ):
+        with pytest.warns(UserWarning, match=f"{n} of the 90 groups that certify are called like"):
+            certificate = make(other, y, groups=named)
+        (finding,) = certificate.findings
+        assert "not new to it" in finding
+        if verify is not None:
+            verify(other, y, certificate, groups=named)
+            with pytest.raises(CertificateError, match="leaves out a finding"):
+                verify(other, y, replace(certificate, findings=()), groups=named)
+
+
+def test_groups_with_other_names_are_no_finding_and_among_the_checks():
+    vote = small().fit(X, Y, groups=GROUPS)
+    other, y, groups = panel(90, np.random.default_rng(5))
+    certificate = vote.certify(other, y, groups=groups + 1000)
+    assert certificate.findings == ()
+    assert certificate.checks["training rows"].endswith("Nor is one of the 90 groups, by its name.")
+    vote.verify(other, y, certificate, groups=groups + 1000)
+    # A vote that was fitted without groups knows none.
+    assert small().fit(X, Y).certify(other, y, groups=groups).findings == ()
+
+
+def test_a_vote_of_groups_that_is_certified_without_them():
+    vote = small().fit(X, Y, groups=GROUPS)
+    other, y, _ = panel(90, np.random.default_rng(5))
+    with pytest.warns(UserWarning, match="these examples have none"):
+        certificate = vote.certify(other, y)
+    assert len(certificate.findings) == 1
+    vote.verify(other, y, certificate)
+
+
+def test_a_vote_remembers_its_groups_in_a_file_and_inside_of_others(tmp_path):
+    joblib.dump(small().fit(X, Y, groups=GROUPS), tmp_path / "vote.joblib")
+    vote = joblib.load(tmp_path / "vote.joblib")
+    other, y, groups = panel(90, np.random.default_rng(5))
+    around = make_pipeline(FunctionTransformer(), vote)
+    for make in (
+        lambda: vote.certify(other, y, groups=groups),
+        lambda: certify_model(around, other, y, groups=groups),
+        lambda: small(voters=FrozenEstimator(vote)).fit(other, y, groups=groups).certificate_,
+    ):
+        with pytest.warns(UserWarning, match="90 of the 90 groups that certify are called like"):
+            assert sum("90 of the 90 groups" in text for text in make().findings) == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "alike"),
+    [
+        (("P0", "p0"), True),
+        (("P0", "P0 "), True),
+        (("P  0", "P 0"), True),
+        (("7", "07"), True),
+        (("p-007", "P-7"), True),
+        (("7", "7.0"), True),
+        (("P1", "P10"), False),
+        (("0.5", "0.05"), False),
+        (("10", "1"), False),
+    ],
+)
+def test_groups_that_are_written_in_two_ways(names, alike):
+    """Each row of one group has one of two names: they may be one, and count as two."""
+    named = np.array([f"G{group}" for group in GROUPS], dtype=object)
+    named[GROUPS == 3] = np.resize(np.array(names, dtype=object), (GROUPS == 3).sum())
+    tree = DecisionTreeClassifier(random_state=0).fit(X[:8], Y[:8])
+    vote = small(voters=FrozenEstimator(tree)).fit(X + 1, Y)
+    for make, verify in (
+        (lambda: small().fit(X, Y, groups=named).certificate_, None),
+        (lambda: vote.certify(X, Y, groups=named), vote.verify),
+        (lambda: certify_model(tree, X, Y, groups=named), partial(verify_model, tree)),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            certificate = make()
+        found = [text for text in certificate.findings if "capitals, blanks or leading" in text]
+        assert len(found) == alike
+        assert all(repr(name) in text for text in found for name in names)
+        assert set(found) <= {str(warning.message) for warning in caught}
+        if verify is not None:
+            verify(X, Y, certificate, groups=named)

@@ -251,3 +251,39 @@ def test_other_names_of_the_same_groups_are_no_finding(invoke, tmp_path):
     assert "800 rows of 50 values, of which 50 are in several groups" in finding
     done = invoke("certify", "one.csv", *arguments[:-2], cwd=tmp_path)
     assert len(json.loads(done.stdout)["certificate"]["findings"]) == 2
+
+
+@pytest.mark.parametrize("group", [["man"], ["man", "day"]])
+@pytest.mark.parametrize("form", ["joblib", "skops"])
+def test_groups_of_the_fit_in_another_file_are_found(group, form, panel, invoke, tmp_path):
+    """Later rows of the same men, in another order: each file is read by itself."""
+    if form == "skops":
+        pytest.importorskip("skops")
+    panel["day"] = "d1"
+    panel.to_csv(tmp_path / "t.csv", index=False)
+    by = [text for name in group for text in ("--group", name)]
+    drop = [] if "day" in group else ["--drop", "day"]
+    invoke("certify", "t.csv", *SMALL, *drop, *by, cwd=tmp_path)
+    (tmp_path / "o").rename(tmp_path / "fit")
+    later = panel[panel["man"].isin([f"m{man}" for man in range(40)])].copy()
+    later[["a", "b", "c"]] += 0.01 * np.random.default_rng(1).normal(size=(len(later), 3))
+    later["man"] = later["man"].replace({"m0": "m00", "m1": "new1", "m2": "new2"})
+    later.sort_values("a").to_csv(tmp_path / "t.csv", index=False)
+    model = ("--model", f"fit/model.{form}", "--target", "label", "--out", "o")
+    known = 38 if group == ["man"] else 37  # m00 is m0, where one column tells
+    told = invoke("certify", "t.csv", *model, *drop, *by, cwd=tmp_path)
+    assert "of the 40 groups" in " ".join(told.stdout.split())
+    (finding,) = certificate(tmp_path)["findings"]
+    assert finding.startswith(f"{known} of the 40 groups that certify are called like")
+    verified(invoke, tmp_path)
+    told = invoke("certify", "t.csv", *model, "--drop", "day", "--drop", "man", cwd=tmp_path)
+    assert any("these examples have none" in text for text in certificate(tmp_path)["findings"])
+
+
+def test_groups_that_are_written_in_two_ways_are_said_once(panel, invoke, tmp_path):
+    panel.loc[panel.index[panel["man"] == "m7"][:2], "man"] = "M07"
+    panel.to_csv(tmp_path / "t.csv", index=False)
+    invoke("certify", "t.csv", *SMALL, "--drop", "day", "--group", "man", cwd=tmp_path)
+    (finding,) = certificate(tmp_path)["findings"]
+    assert "'M07' and 'm7'" in finding
+    verified(invoke, tmp_path)

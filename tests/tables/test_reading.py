@@ -161,14 +161,22 @@ def test_pandas_is_needed_at_the_call_only(path):
     assert done.stdout == "files need pandas: pip install 'certivote[cli]'.\n"
 
 
-@pytest.mark.parametrize(("names", "said"), [(("Ulm", "ulm "), True), (("Ulm", " Ulm"), False)])
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("Ulm", "ulm "), True),
+        (("Ulm", " Ulm"), False),
+        (("Ulm 7", "Ulm 07"), True),
+        (("Ulm 70", "Ulm 7"), False),
+    ],
+)
 def test_groups_that_are_written_in_two_ways(names, said, path):
     frame = pd.read_csv(path, index_col=0)
     frame.loc[:1, "town"] = names
     frame.to_csv(path, index=False)
     findings = [text for text in read_table(path, "ill", group="town").findings if "Ulm" in text]
     assert len(findings) == said
-    assert all("differ by capitals or blanks only" in text for text in findings)
+    assert all("differ by capitals, blanks or leading zeros only" in text for text in findings)
 
 
 def test_times_that_are_no_dates_are_said(path):

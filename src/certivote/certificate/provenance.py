@@ -147,6 +147,7 @@ _KEYS: dict[str, Callable[[str, object], Any]] = {
     "seed": _seed,
     "certify_size": _size,
     "frozen_parts": check_count,
+    "asked_again": check_count,
     "bag_size": _probability,
     "prior": _choice(PRIOR_GIVEN, PRIOR_LEARNED),
     "added_samples": check_count,
@@ -241,6 +242,9 @@ _BY_ORIGIN = {
 _PRIOR = (
     "The prior was given by the user, who fixed it without looking at the certification examples."
 )
+_ROW_BY_ROW = (
+    "What each voter answers on an example does not depend on the examples beside, nor on chance."
+)
 _FROZEN_PARTS = (
     "The frozen parts inside the voters were trained on other data than the certification examples."
 )
@@ -314,6 +318,8 @@ def assumptions_of(
         texts.append(_PRIOR)
     if "frozen_parts" in provenance:
         texts.append(_FROZEN_PARTS)
+    if "asked_again" in provenance:
+        texts.append(_ROW_BY_ROW)
     if "data_sha256" in provenance:
         texts.append(_FILE)
     if "grouped_by" in provenance:
@@ -421,14 +427,14 @@ def _possible(provenance: Mapping[str, Any]) -> set[str]:
     if origin in (NEW_DATA, MODEL):
         known = {"voters_from", "positive", "grouped_by", *DATA_KEYS}
         known |= {"seed"} if grouped else set()
-        known |= {"classifier"} if origin == MODEL else set()
+        known |= {"classifier"} if origin == MODEL else {"asked_again"}
     elif origin in (BAGS, FROZEN_BAGS):
         known = {*_OF_BAGS, *DATA_KEYS, *(("seed", "bag_size") if origin == BAGS else ())}
     elif origin == SPLIT:
         known -= {"positive", "classifier", "bag_size"}
     else:
         known -= {"positive", "classifier", "split_by_time", "bag_size", *_OF_A_SPLIT}
-        known -= set(_OF_A_FIT) if origin != FROZEN else set()
+        known -= {*_OF_A_FIT, "asked_again"} if origin != FROZEN else set()
         known |= {"seed"} if origin == FROZEN and grouped else set()
     if provenance.get("prior") == PRIOR_LEARNED and origin != SPLIT:
         known = known - {"prior"}

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._utils.spelling import spelling
+
 # The rows of a sample tell examples apart only if nearly all of them are different.
 _MOSTLY_DISTINCT = 0.9
 # Rows that repeat are rich if each half of the columns, of so many, tells nearly all apart.
@@ -24,6 +26,9 @@ _FEW_REPEATED = 0.2
 _TELLING = 12
 # How many standard errors each of the numbers of rows that come k times may be off.
 _FAR = 3.0
+# Rows are rounded to the first of so many bits at which nearly all are told apart, in so many
+# columns, which are told to be continuous by so many rows.
+_ROUNDED_TO, _NEARLY_ALL, _ROUNDED_COLUMNS, _FIRST_ROWS = (4, 8, 12), 0.999, 16, 1000
 # Where so many rows too many are to be expected, none at all is a chance of about exp(−12).
 _SURPRISING = 12.0
 
@@ -80,6 +85,18 @@ def bits_of(column: NDArray[Any]) -> NDArray[np.uint64]:
     return np.frombuffer(digests, dtype=np.uint64).copy()
 
 
+def name_fingerprints(names: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return a 64-bit number for each name: equal for those that are the same but for spelling.
+
+    7, 7.0, "7" and "007" are one.
+    """
+    if names.dtype.kind == "M":
+        names = names.astype("datetime64[us]")
+    texts = (spelling(str(name), zeros=True).encode() for name in names.tolist())
+    digests = b"".join(blake2b(text, digest_size=8).digest() for text in texts)
+    return np.frombuffer(digests, dtype=np.uint64).copy()
+
+
 def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     # Without it the low bits of floats, often zero, would stay zero in every product.
     mixed = bits ^ (bits >> np.uint64(32))
@@ -119,6 +136,32 @@ def _is_continuous(column: NDArray[Any], n_distinct: int) -> bool:
         return False
     decimals = np.round(values, _FEW_DECIMALS)
     return bool(np.mean(np.abs(values - decimals) > 1e-6 * np.abs(values)) > 0.5)
+
+
+def _continuous_columns(X: Any) -> NDArray[np.intp]:
+    """Return some columns of a table that hold broken numbers, hardly two of them the same."""
+    found: list[int] = []
+    for j, column in enumerate([] if sparse.issparse(X) else columns_of(X)):
+        first = column[:_FIRST_ROWS]
+        if first.dtype.kind == "f" and _is_continuous(first[np.isfinite(first)], len(first)):
+            found.append(j)
+        if len(found) == _ROUNDED_COLUMNS:
+            break
+    return np.array(found, dtype=np.intp)
+
+
+def _rounded_fingerprints(X: Any, only: NDArray[np.intp], bits: int) -> NDArray[np.uint64]:
+    """Return a number for each row, equal for those whose numbers agree in their first bits."""
+    columns, factors = columns_of(X), _factors(len(only))
+    total = np.zeros(len(columns[0]), dtype=np.uint64)
+    cut = np.uint32(23 - bits)
+    for j, factor in zip(only.tolist(), factors, strict=True):
+        with np.errstate(over="ignore", invalid="ignore"):
+            narrow = columns[j].astype(np.float32) + np.float32(0)
+        narrow[np.isnan(narrow)] = np.nan
+        kept = (narrow.view(np.uint32) + (np.uint32(1) << (cut - np.uint32(1)))) >> cut
+        total += _mix(kept.astype(np.uint64)) * factor
+    return total
 
 
 def is_hardly_chance(X: Any, rows: NDArray[np.uint64]) -> bool:
@@ -187,11 +230,67 @@ def _come_unlike_draws(times: NDArray[np.intp]) -> bool:
 
 
 class SeenRows:
-    """The rows that a vote has seen, as fingerprints, and the batches that they came in."""
+    """The rows that a vote has seen, as fingerprints, and the batches that they came in.
+
+    And the names of their groups, where they had such.
+    """
+
+    # None in votes that were saved before these were remembered.
+    _groups: NDArray[np.uint64] | None = None
+    _rounded: NDArray[np.uint64] | None = None
+    _columns: NDArray[np.intp] | None = None
+    _bits: int = 0
 
     def __init__(self) -> None:
         self._rows = np.empty(0, dtype=np.uint64)
         self._batches: tuple[bytes, ...] = ()  # sorted, so that equal votes are saved alike
+
+    def add_rounded(self, X: Any) -> None:
+        """Remember the rows that were added as rounded ones, if hardly two are the same then."""
+        if self._rounded is not None and self._columns is not None:
+            more = _rounded_fingerprints(X, self._columns, self._bits)
+            self._rounded = np.unique(np.concatenate([self._rounded, more]))
+            if self._rounded.size < _NEARLY_ALL * np.unique(self._rows).size:
+                self._rounded = None  # of more rows some are alike by chance
+            return
+        columns, distinct = _continuous_columns(X), np.unique(self._rows).size
+        if self._columns is not None:
+            return
+        if not columns.size or distinct < _FEW_ROWS:
+            return
+        for bits in _ROUNDED_TO:
+            rounded = np.unique(_rounded_fingerprints(X, columns, bits))
+            if rounded.size >= _NEARLY_ALL * distinct:
+                self._rounded, self._columns, self._bits = rounded, columns, bits
+                return
+
+    def known_rounded(self, X: Any, rows: NDArray[np.uint64]) -> tuple[int, int, int] | None:
+        """Return how many rows of X are like one that has been seen when rounded, and not as it is.
+
+        Those that are alike count once. With them come the columns and the digits that are
+        compared; None if no columns are told to be continuous, or rounded rows are no longer told
+        apart.
+        """
+        if self._rounded is None or self._columns is None:
+            return None
+        ours = _rounded_fingerprints(X, self._columns, self._bits)
+        known = np.isin(ours, self._rounded) & ~np.isin(rows, self._rows)
+        digits = int(self._bits * np.log10(2.0))
+        return np.unique(ours[known]).size, self._columns.size, digits
+
+    def add_groups(self, names: NDArray[Any]) -> None:
+        """Remember what the groups of the rows are called."""
+        self._groups = np.unique(name_fingerprints(names))
+
+    @property
+    def in_groups(self) -> bool:
+        """Whether the rows had groups."""
+        return self._groups is not None
+
+    def known_groups(self, names: NDArray[Any]) -> int:
+        """Return how many groups are called like one that has been seen."""
+        known = np.empty(0, dtype=np.uint64) if self._groups is None else self._groups
+        return int(np.isin(name_fingerprints(names), known).sum())
 
     def add(self, *parts: NDArray[np.uint64]) -> None:
         """Remember rows that came together, and may come again together or part by part."""

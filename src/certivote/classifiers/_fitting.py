@@ -33,6 +33,7 @@ from ..statistics import Statistics, VoteStatistics
 from ..voters import PredictionTable, fit_voters, frozen_parts, is_frozen
 from ..voting import Ballots
 from . import _guards
+from ._again import answer_by_row, ask_again
 from ._answering import AnsweringVote, Sample
 from ._beside import beside, side_by_side
 from ._between import between
@@ -42,6 +43,7 @@ from ._kin import kin
 from ._later import later
 from ._scores import cross_fitted, cross_fitted_shares
 from ._split import Rows, as_table, cut
+from ._training import trained_on
 
 __all__ = ["FittingVote"]
 
@@ -181,6 +183,9 @@ class FittingVote(AnsweringVote):
         self._seen = SeenRows()
         others = np.setdiff1d(np.arange(len(rows)), np.concatenate([part_a, part_b]))
         self._seen.add(rows[part_a], rows[part_b], *([rows[others]] if others.size else []))
+        self._seen.add_rounded(X)
+        if together.names is not None:
+            self._seen.add_groups(together.names)
         clock.lap("checking")
         self._learn_prior(asked, X_a, y_a)
         self._baseline = baseline
@@ -188,7 +193,8 @@ class FittingVote(AnsweringVote):
         reference = self._reference(X_a, y_a, unlabelled, getattr(self, "_prior", None))
         sample = self._sample(X_b, y_b, columns, reference)
         clock.lap("voting")
-        look = self._examine(X, y, rows, together.groups, part_a, part_b, sample)
+        look = self._examine(X, y, rows, together, part_a, part_b, sample)
+        said |= self._ask_again(look, sample)
         if unlabelled is not None:
             look.findings += _guards.beginning(X_b, as_table(unlabelled))
         self._findings, self._checks = self._say(look.findings), look.checks
@@ -203,18 +209,21 @@ class FittingVote(AnsweringVote):
         X: Any,
         y: NDArray[Any],
         rows: NDArray[np.uint64],
-        groups: NDArray[np.intp] | None,
+        together: Rows,
         part_a: NDArray[np.intp],
         part_b: NDArray[np.intp],
         sample: Sample,
     ) -> Examination:
         """Look for what throws doubt on a certificate of the votes on part B."""
         look, codes, truth = Examination(), sample.ballots.codes, sample.truth
+        groups = together.groups
         by_rows = groups is None and "split_by_time" not in self._provenance
+        look.findings += _guards.alike_groups(together.names, together.said)
         if self._frozen:
-            _guards.seen_by_votes(look, self.voters, sample.X)
+            _guards.seen_by_votes(look, self.voters, sample.X, together.names)
             self._examine_copies(look, sample.X, sample.y, rows[part_b], by_rows)
-            look.findings += _guards.training_rows(self.voters, codes != truth[:, None])
+            found = _guards.training_rows(self.voters, codes != truth[:, None])
+            look.findings += found or trained_on(self.voters, sample.X)
         else:
             look.findings += _guards.unseen_classes(y[part_a], sample.y)
             look.findings += _guards.failed_members(self.voters_)
@@ -228,6 +237,18 @@ class FittingVote(AnsweringVote):
             if by_rows and _guards.DUPLICATES in look.checks:
                 look.findings += beside(X, y, (part_a, part_b[some]), losses)
         return look
+
+    def _ask_again(self, look: Examination, sample: Sample) -> dict[str, int]:
+        """Look whether voters answer otherwise on rows by themselves, and return what to say of it.
+
+        Where they cannot, nothing is asked and nothing is said.
+        """
+        if answer_by_row(self.voters, self.voters_):
+            return {}
+        known = check_labels("classes_", self.classes_, ndim=1)
+        again = ask_again(self.voters_, known, sample.X, sample.y, sample.ballots)
+        look.look(_guards.MODEL, again.found, again.cleared)
+        return {"asked_again": again.rows}
 
     def _look_at_columns(
         self, look: Examination, X: Any, y: NDArray[Any], groups: NDArray[np.intp] | None

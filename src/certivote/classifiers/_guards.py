@@ -4,6 +4,7 @@ None of the findings is proof, and without any nothing is proved: that the examp
 draws, and new to the voters, stays an assumption.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils.validation import _num_samples
 
+from .._utils.spelling import groups_alike
 from ..voters import Voters, inner_data, inner_estimator, joined_of, predictions
 from ._fingerprints import SeenRows, is_hardly_chance, row_fingerprints
 
@@ -25,14 +27,17 @@ __all__ = [
     "TRAINING_ROWS",
     "VALUES",
     "Examination",
+    "alike_groups",
     "beginning",
     "copies",
     "difference",
     "errors_in_time",
     "failed_members",
+    "known_groups",
     "left_out_members",
     "may_differ",
     "remembers_bags",
+    "rounded_rows",
     "seen_by_votes",
     "training_rows",
     "twins",
@@ -54,6 +59,8 @@ DUPLICATES, TRAINING_ROWS, MODEL, VALUES, LATER = TOPICS = (
 TOO_MANY_TWINS = 0.1
 # So few rows that come again, or such a share of them, change no certificate much.
 _FEW_REPEATS, _SMALL_SHARE = 5, 0.01
+# So many rows are like those of the fit when rounded by chance, at most.
+_ALIKE = 0.02
 # By how many standard errors in-bag error must be below out-of-bag error: on new rows there is no
 # difference but by chance.
 _STANDARD_ERRORS = 5.0
@@ -95,14 +102,24 @@ def left_out_members(voters: Voters) -> str | None:
     return f"left out of the mixed voters: {told}."
 
 
-def seen_by_votes(look: Examination, voters: Any, X: Any) -> None:
-    """Refuse, or note, rows that a vote of this library inside of these voters was fitted on."""
+def seen_by_votes(
+    look: Examination, voters: Any, X: Any, names: NDArray[Any] | None = None
+) -> None:
+    """Refuse, or note, rows that a vote of this library inside of these voters was fitted on.
+
+    `names` are those of their groups, if they have any.
+    """
     for voter in voters if isinstance(voters, list | tuple) else [voters]:
-        known_share = getattr(inner_estimator(voter), "known_share", None)
+        inner = inner_estimator(voter)
+        known_share = getattr(inner, "known_share", None)
         if known_share is None:
             continue
         rows = inner_data(voter, X)
         look.look(TRAINING_ROWS, *already_seen(known_share(rows), _num_samples(X)))
+        seen = getattr(inner, "_seen", None)
+        if isinstance(seen, SeenRows):
+            rounded_rows(look, seen, rows, row_fingerprints(rows))
+            known_groups(look, seen, names)
 
 
 def already_seen(share: float, m: int) -> tuple[list[str], str]:
@@ -113,7 +130,60 @@ def already_seen(share: float, m: int) -> tuple[list[str], str]:
     )
     if share > TOO_MANY_TWINS:
         raise ValueError(found)
-    return [found] if share > 0.0 else [], f"None of the {m} rows is known from the fit."
+    cleared = f"None of the {m} rows is known from the fit, compared to seven digits."
+    return [found] if share > 0.0 else [], cleared
+
+
+def rounded_rows(look: Examination, seen: SeenRows, X: Any, rows: NDArray[np.uint64]) -> None:
+    """Note rows that a vote was fitted on but for rounding, and that there are hardly any."""
+    told = seen.known_rounded(X, rows)
+    if told is None:
+        return
+    known, columns, digits = told
+    where = f"{columns} column{'s' if columns > 1 else ''} of broken numbers"
+    to = f"{digits} digit{'s' if digits > 1 else ''}"
+    if known > max(_FEW_REPEATS, _ALIKE * len(rows)):
+        text = (
+            f"{known} of the {len(rows)} rows are like rows of the fit when rounded to {to} in "
+            f"{where}, and hardly two rows of the fit are so. If they are the same, written in "
+            "another precision, the certificate is not valid."
+        )
+        look.findings.append(text)
+        look.checks.pop(TRAINING_ROWS, None)
+    elif TRAINING_ROWS in look.checks:
+        alike = f"{known or 'none'} {'are' if known > 1 else 'is'} like one of these"
+        look.checks[TRAINING_ROWS] += f" Rounded to {to} in {where}, {alike}."
+
+
+def known_groups(look: Examination, seen: SeenRows, names: NDArray[Any] | None) -> None:
+    """Note groups that are called like those that a vote was fitted on, and that there are none."""
+    if not seen.in_groups:
+        return
+    if names is None:
+        found = (
+            "This vote was fitted on rows in groups, and these examples have none: each counts as "
+            "an independent draw. If several are of one group, or some of a group of the fit, the "
+            "certificate is not valid: say which belong together by groups (--group)."
+        )
+    elif known := seen.known_groups(names):
+        found = (
+            f"{known} of the {len(names)} groups that certify {'is' if known == 1 else 'are'} "
+            "called like a group of the data that this vote was fitted on. If they are the same, "
+            "they are not new to it and the certificate is not valid: leave them out. If names or "
+            "numbers were given anew, they tell nothing."
+        )
+    else:
+        if TRAINING_ROWS in look.checks:
+            look.checks[TRAINING_ROWS] += f" Nor is one of the {len(names)} groups, by its name."
+        return
+    look.findings += [found] if found not in look.findings else []
+
+
+def alike_groups(names: NDArray[Any] | None, said: Mapping[str, Any]) -> list[str]:
+    """Say if groups with these names, of which a provenance says more, are spelled alike."""
+    if names is None or names.dtype.kind not in "OUS":
+        return []
+    return groups_alike(said["grouped_by"], map(str, names.tolist()))
 
 
 def beginning(X: Any, unlabelled: Any) -> list[str]:

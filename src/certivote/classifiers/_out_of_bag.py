@@ -96,6 +96,7 @@ class OutOfBagVote(CertifiedVote):
         rows = row_fingerprints(X)
         self._seen = SeenRows()
         self._seen.add(rows)
+        self._seen.add_rounded(X)
         look = self._examine_bags(X, labels, rows)
         self._findings, self._checks = self._say(look.findings), look.checks
         clock.lap("checking")
@@ -194,13 +195,13 @@ class OutOfBagVote(CertifiedVote):
         X: Any,
         y: NDArray[Any],
         rows: NDArray[np.uint64],
-        groups: NDArray[np.intp] | None,
+        together: Rows,
         part_a: NDArray[np.intp],
         part_b: NDArray[np.intp],
         sample: Sample,
     ) -> Examination:
         if not self._in_bags:
-            return super()._examine(X, y, rows, groups, part_a, part_b, sample)
+            return super()._examine(X, y, rows, together, part_a, part_b, sample)
         return self._examine_bags(X, y, rows)
 
     def _recounted(self, sample: Sample, claimed: Certificate) -> Statistics:

@@ -38,8 +38,8 @@ _FEW, _SHARE_OF_FEW, _SHARE_OF_MANY = 5000, 0.5, 0.3
 class Rows:
     """Which rows belong together, and when they came, where this is known.
 
-    `groups` are the numbers of their groups, and `time` what orders them; `said` is what a
-    provenance says of it.
+    `groups` are the numbers of their groups, `names` what each group is called, and `time` what
+    orders them; `said` is what a provenance says of it.
     """
 
     def __init__(self, m: int, groups: Any = None, time: Any = None) -> None:
@@ -51,18 +51,9 @@ class Rows:
             )
         self.m = m
         self.said: dict[str, Any] = {}
-        self.groups = self.time = None
+        self.groups = self.time = self.names = None
         if groups is not None:
-            labels = self._column("groups", groups)
-            try:
-                _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-            except TypeError as error:
-                raise ValueError(
-                    "groups must be of one kind, got numbers and texts together: 1 and '1' may be "
-                    "one group."
-                ) from error
-            # In the order of their first rows, whatever they are called.
-            self.groups = np.argsort(np.argsort(first))[codes.reshape(-1)]
+            self.names, self.groups = _numbered(self._column("groups", groups))
             self.said["grouped_by"] = str(getattr(groups, "name", None) or "group")
         if time is not None:
             self.time = _moments(self._column("time", time))
@@ -80,6 +71,23 @@ class Rows:
     def n_units(self) -> int:
         """How many draws there are: groups, or rows."""
         return self.m if self.groups is None else int(self.groups.max()) + 1
+
+
+def _numbered(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the different groups in the order of their first rows, and the number of each row."""
+    if labels.dtype.kind == "U":  # long to sort
+        numbers: dict[str, int] = {}
+        of = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
+        return np.array(list(numbers)), np.array(of, dtype=np.intp)
+    try:
+        names, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+    except TypeError as error:
+        raise ValueError(
+            "groups must be of one kind, got numbers and texts together: 1 and '1' may be one "
+            "group."
+        ) from error
+    order = np.argsort(first)
+    return names[order], np.argsort(order)[codes.reshape(-1)]
 
 
 def _moments(time: NDArray[Any]) -> NDArray[Any]:
@@ -245,25 +253,30 @@ def seed_of(random_state: Any) -> tuple[int | str, np.random.RandomState]:
 
 
 class Drawn(NamedTuple):
-    """Rows that certify, their labels and columns of groups, and what is to be said of the draw."""
+    """Rows that certify, their labels and columns of groups, and what is to be said of the draw.
+
+    `names` are what the groups are called that a row of each was drawn from.
+    """
 
     X: Any
     y: NDArray[Any]
     by: dict[str, NDArray[Any]]
     said: dict[str, Any]
+    names: NDArray[Any] | None
 
 
 def drawn(X: Any, y: NDArray[Any], by: Mapping[str, NDArray[Any]], groups: Any, seed: int) -> Drawn:
     """Return one row of each group, if there are groups, else all of them."""
     if groups is None:
-        return Drawn(X, y, dict(by), {})
+        return Drawn(X, y, dict(by), {}, None)
     check_aligned(X=X, groups=groups)
     rows = Rows(len(y), groups)
     own, rng = seed_of(seed)
     assert rows.groups is not None
     chosen = _one_of_each(rows.groups, rng)
     columns = {name: column[chosen] for name, column in by.items()}
-    return Drawn(_safe_indexing(X, chosen), y[chosen], columns, {**rows.said, "seed": own})
+    said = {**rows.said, "seed": own}
+    return Drawn(_safe_indexing(X, chosen), y[chosen], columns, said, rows.names)
 
 
 def drawn_again(

@@ -29,6 +29,7 @@ from ._fingerprints import SeenRows, row_fingerprints
 from ._fitting import FittingVote
 from ._guards import Examination
 from ._split import Drawn, Rows, as_table, check_said, drawn, drawn_again, split
+from ._training import trained_on
 
 __all__ = ["CertifiedVote", "check_start"]
 
@@ -86,6 +87,8 @@ class CertifiedVote(FittingVote):
             frequent one of part A, or of these examples where the voters were frozen.
         groups : array-like of shape (n_samples,), default=None
             Which rows belong together: one row of each group is drawn at random, and certifies.
+            Groups that are called like one of the fit are a finding, and so is to leave groups out
+            where the fit had such.
         seed : int, default=0
             Of that draw. It is recorded; fix it before you look.
         claims : sequence of str or Family, default=None
@@ -109,8 +112,10 @@ class CertifiedVote(FittingVote):
             The claim, with all that is needed to check it.
         """
         check_is_fitted(self)
-        X, y, columns, said = drawn(*self._given(X, y, by, groups, reset=False), groups, seed)
-        look = self._examine_new(X, y, by_rows=groups is None)
+        given = self._given(X, y, by, groups, reset=False)
+        X, y, columns, said, names = drawn(*given, groups, seed)
+        look = self._examine_new(X, y, names)
+        look.findings += _guards.alike_groups(names, said)
         own = self._provenance.get("delta_of_all_looks", self.certificate_.delta)
         if isinstance(bound, Bound):
             chosen = bound_at(bound, delta)
@@ -126,6 +131,7 @@ class CertifiedVote(FittingVote):
             ballots = self._weighed(self._votes(others))
             reference = ballots.win(self.weights_)[1], UNLABELLED
         sample = self._sample(X, y, columns, reference)
+        said |= self._ask_again(look, sample)
         outcome = self._outcome(sample, self.weights_, self.weights_)
         if baseline is not None:
             outcome = outcome.with_baseline((check_class("baseline", baseline, y), GIVEN))
@@ -142,14 +148,23 @@ class CertifiedVote(FittingVote):
             total_delta=total,
         )
 
-    def _examine_new(self, X: Any, y: NDArray[Any], by_rows: bool) -> Examination:
-        """Look for what throws doubt on new examples, and refuse those that the vote has seen."""
+    def _examine_new(
+        self, X: Any, y: NDArray[Any], names: NDArray[Any] | None = None
+    ) -> Examination:
+        """Look for what throws doubt on new examples, and refuse those that the vote has seen.
+
+        `names` are those of their groups, if they have any; else each row counts by itself.
+        """
         rows = row_fingerprints(X)
         look = Examination()
         share = float(self._seen.known(X, rows).mean())
         look.look(_guards.TRAINING_ROWS, *_guards.already_seen(share, len(rows)))
+        _guards.rounded_rows(look, self._seen, X, rows)
+        _guards.known_groups(look, self._seen, names)
+        if self._frozen:
+            look.findings += trained_on(self.voters, X)
         look.findings += self._examine_labels(y)
-        self._examine_copies(look, X, y, rows, by_rows)
+        self._examine_copies(look, X, y, rows, by_rows=names is None)
         return look
 
     def known_share(self, X: Any) -> float:
@@ -284,10 +299,13 @@ class CertifiedVote(FittingVote):
     def _again_on_new(self, drawn: Drawn) -> tuple[Sample, Examination]:
         """Return the sample of a certificate on new data, and what is found in it."""
         try:
-            look = self._examine_new(drawn.X, drawn.y, by_rows=not drawn.said)
+            look = self._examine_new(drawn.X, drawn.y, drawn.names)
         except ValueError as error:
             raise CertificateError(str(error)) from error
-        return self._sample(drawn.X, drawn.y, drawn.by), look
+        look.findings += _guards.alike_groups(drawn.names, drawn.said)
+        sample = self._sample(drawn.X, drawn.y, drawn.by)
+        self._ask_again(look, sample)
+        return sample, look
 
     def _again(
         self,
@@ -308,7 +326,9 @@ class CertifiedVote(FittingVote):
         if any(getattr(one, "start_from", None) == PART_A_SHARES for one in claimed.families):
             reference = self._reference(X_a, y_a, None, getattr(self, "_prior", None))
         sample = self._sample(_safe_indexing(X, part_b), y[part_b], columns, reference)
-        look = self._examine(X, y, row_fingerprints(X), together.groups, part_a, part_b, sample)
+        look = self._examine(X, y, row_fingerprints(X), together, part_a, part_b, sample)
+        if "asked_again" in self._provenance:
+            self._ask_again(look, sample)
         if self.certificate_.neighbours is not None:  # else it was not counted
             look.findings += self._difference(sample, self.weights_)
         look.findings += self.certificate_.findings

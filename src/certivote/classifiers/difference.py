@@ -108,7 +108,7 @@ def certify_difference(
     labels = check_targets("y", y)
     by = {old: _check_predictions("pred_old", pred_old, y, labels)}
     predicted = _check_predictions("pred_new", pred_new, y, labels)
-    predicted, labels, columns, said = drawn(predicted, labels, by, groups, seed)
+    predicted, labels, columns, said, _ = drawn(predicted, labels, by, groups, seed)
     return issue(
         bound,
         bound.count(predicted[:, None], labels, None),

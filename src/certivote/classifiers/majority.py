@@ -28,7 +28,7 @@ from ..statistics import Statistics, VoteStatistics
 from ..voters import is_frozen, is_mixed, learned_weights
 from ._answering import Sample
 from ._fingerprints import row_fingerprints
-from ._guards import TOO_MANY_TWINS, Examination
+from ._guards import TOO_MANY_TWINS, Examination, rounded_rows
 from ._out_of_bag import OutOfBagVote
 from ._sizes import Sizes, heaviest, limits_of, sizes_up_to
 
@@ -370,10 +370,13 @@ class MajorityVoteClassifier(OutOfBagVote):
         ballots = self._votes(X)
         new = self._statistics_of(ballots, ballots.truth(labels), bound, self._prior)
         look = Examination([*known, *self._examine_labels(labels)])
+        rounded_rows(look, self._seen, X, rows)
         self._examine_copies(look, X, labels, rows, by_rows=True)
+        self._ask_again(look, Sample(X, labels, ballots, ballots.truth(labels), {}))
         found = self._say(look.findings)
         seen = copy(self._seen)
         seen.add(rows)
+        seen.add_rounded(X)
         findings = (*self._findings, *found)
         added = self._provenance.get("added_samples", 0) + len(rows)
         provenance = {**self._provenance_of_weights(), "added_samples": added}

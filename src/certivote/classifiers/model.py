@@ -40,6 +40,7 @@ from ._between import between
 from ._fingerprints import row_fingerprints
 from ._scores import scores_of
 from ._split import drawn, drawn_again
+from ._training import trained_on
 from .base import CertifiedVote, check_start
 
 __all__ = ["certify_model", "two_answers", "verify_model"]
@@ -149,11 +150,12 @@ def certify_model(
     own, families = shared(claims, total, shares, abstain)
     bound = bound.copied(delta=own)
     check_all_aligned(X=X, y=y, groups=groups)
-    X, y, columns, draw = drawn(*_certified(X, y, by), groups, seed)
+    X, y, columns, draw, names = drawn(*_certified(X, y, by), groups, seed)
     said |= draw
     predicted, labels = _counted(model, X, y, positive)
     scores = _scores(model, X, predicted, families, unlabelled)
-    look = _examine(model, X, labels, predicted, scores, by_rows=groups is None)
+    look = _examine(model, X, labels, predicted, scores, names)
+    look.findings += _guards.alike_groups(names, said)
     look.findings += _beginning(X, unlabelled)
     for text in look.findings:
         warnings.warn(text, stacklevel=2)
@@ -233,7 +235,7 @@ def verify_model(
             "certify_model, of another kind of model."
         )
     check_all_aligned(X=X, y=y, groups=groups)
-    X, y, columns, _ = drawn_again(*_certified(X, y, by), groups, claimed.provenance)
+    X, y, columns, said, names = drawn_again(*_certified(X, y, by), groups, claimed.provenance)
     try:
         predicted, labels = _counted(model, X, y, positive)
     except ValueError as error:
@@ -242,7 +244,8 @@ def verify_model(
         raise CertificateError(f"positive is claimed to be {positive!r}. {error}") from error
     check_start(claimed, unlabelled)
     scores = _scores(model, X, predicted, claimed.families, unlabelled)
-    look = _examine(model, X, labels, predicted, scores, by_rows=groups is None)
+    look = _examine(model, X, labels, predicted, scores, names)
+    look.findings += _guards.alike_groups(names, said)
     try:
         look.findings += _beginning(X, unlabelled)
     except ValueError as error:
@@ -400,24 +403,26 @@ def _examine(
     labels: NDArray[Any],
     predicted: NDArray[Any],
     scores: Scores | None,
-    by_rows: bool,
+    names: NDArray[Any] | None,
 ) -> _guards.Examination:
     """Look for what throws doubt on these examples, or on the classifier."""
     look = _guards.Examination()
-    _guards.seen_by_votes(look, model, X)
+    _guards.seen_by_votes(look, model, X, names)
     table = _as_rows(X)
     if table is not None:
         _guards.copies(look, table, row_fingerprints(table))
         look.findings += between(table, labels)
-        if by_rows and _guards.DUPLICATES in look.checks:
+        if names is None and _guards.DUPLICATES in look.checks:
             look.findings += side_by_side(table, labels)
     if hasattr(model, "classes_"):
         look.findings += _guards.unknown_labels(labels, ~np.isin(labels, model.classes_))
+    found = []
     if _guards.remembers_bags(model, len(labels)):
         members = fit_voters(FrozenEstimator(model), X, labels)
         ballots = members.votes(X, np.unique(labels))
         losses = ballots.codes != ballots.truth(labels)[:, None]
-        look.findings += _guards.training_rows(model, losses)
+        found = _guards.training_rows(model, losses)
+    look.findings += found or trained_on(model, X)
     look.look(_guards.MODEL, *_asked_again(model, X, predicted, scores))
     return look
 

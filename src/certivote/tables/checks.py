@@ -74,7 +74,7 @@ def check_identifiers(
     `time` is a column of times that is not among the others, if any.
     """
     counts = {name: _rows_per_value(columns, name) for name in names}
-    together = [] if groups is None else [np.asarray(groups)]
+    together = [] if groups is None else [_codes(groups)]
     found, cleared = [], []
     for name, rows in counts.items():
         codes = columns.codes(name) if _repeats(name, rows) else None
@@ -103,6 +103,13 @@ def check_identifiers(
         "No column that repeats is called like an identifier, and none of many values has as many "
         f"rows of each{over}. {_OTHERWISE}"
     )
+
+
+def _codes(groups: Any) -> NDArray[np.intp]:
+    """Return the number of the group of each row."""
+    import pandas as pd
+
+    return np.asarray(pd.factorize(np.asarray(groups))[0])
 
 
 def _finding(name: str, counts: NDArray[np.intp], what: str, both: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._utils.files import file_sha256
+from .._utils.spelling import groups_alike
 from .._utils.words import names_a_row, names_an_identifier
 from .archives import table_name
 from .asked import Asked
@@ -28,7 +29,7 @@ from .columns import Columns
 from .files import open_tables
 from .names import require, require_all
 from .table import Table
-from .target import find_target, labelled, labels, spelled_alike
+from .target import find_target, labelled, labels
 
 __all__ = ["examine", "read_asked", "read_table", "reading_of", "sha256_of"]
 
@@ -178,13 +179,7 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
     if asked.group:
         table.groups = _groups(columns, asked.group)
     for name in asked.group:
-        names = set(map(str.strip, columns.values(name).texts))
-        if several := spelled_alike(names):
-            table.findings.append(
-                f"The group {name!r} has names that differ by capitals or blanks only, and "
-                f"are different groups here: {several}. If they are one, the certificate is not "
-                "valid: write each in one way."
-            )
+        table.findings += groups_alike(name, set(_texts(columns, name)))
     if asked.time is not None:
         table.time = _time(columns, asked.time)
     table.by = {name: _named(columns, "by", name) for name in asked.by}
@@ -310,12 +305,19 @@ def _groups(columns: Columns, names: Sequence[str]) -> Any:
     """Return which rows belong together, by columns of any kind that are missing nowhere."""
     import pandas as pd
 
-    codes = np.zeros(len(columns.frame), dtype=np.int64)
-    for name in names:
-        of_column, values = pd.factorize(_named(columns, "group", name))
+    index = columns.frame.index
+    if len(names) == 1:
+        return pd.Series(_named(columns, "group", names[0]), index=index, name=names[0])
+    texts = [_named(columns, "group", name) for name in names]
+    codes = np.zeros(len(index), dtype=np.int64)
+    for column in texts:
+        of_column, values = pd.factorize(column)
         codes = pd.factorize(codes * len(values) + of_column)[0]
-    called = names[0] if len(names) == 1 else json.dumps(list(names))
-    return pd.Series(codes, index=columns.frame.index, name=called)
+    # Called by the digest of their texts: a vote knows them again, of another file too.
+    first = np.unique(codes, return_index=True)[1]
+    called = [json.dumps([column[i] for column in texts]) for i in first]
+    digests = [hashlib.blake2b(text.encode(), digest_size=8).hexdigest() for text in called]
+    return pd.Series(np.array(digests)[codes], index=index, name=json.dumps(list(names)))
 
 
 def _named(columns: Columns, argument: str, name: str) -> NDArray[Any]:
@@ -325,8 +327,13 @@ def _named(columns: Columns, argument: str, name: str) -> NDArray[Any]:
     """
     values = columns.values(name)
     _refuse_missing(columns, argument, name, values.missing)
-    texts = [re.sub(r"^(-?\d+)\.0$", r"\1", text.strip()) for text in values.texts]
-    return np.asarray(np.array(texts, dtype=object)[values.codes])
+    return np.asarray(np.array(_texts(columns, name), dtype=object)[values.codes])
+
+
+def _texts(columns: Columns, name: str) -> list[str]:
+    """Return the values of a column as texts: 7 and 7.0 are one."""
+    texts = columns.values(name).texts
+    return [re.sub(r"^(-?\d+)\.0$", r"\1", text.strip()) for text in texts]
 
 
 def _time(columns: Columns, name: str) -> Any:

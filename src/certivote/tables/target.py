@@ -1,18 +1,19 @@
 """The target of a table: which column it is, its labels, and rows that have none."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._utils.spelling import spelled_alike
 from .asked import Asked
 from .files import TableFile
 from .names import require
 from .values import Values
 
-__all__ = ["class_counts", "find_target", "labelled", "labels", "spelled_alike"]
+__all__ = ["class_counts", "find_target", "labelled", "labels"]
 
 _USUAL_TARGETS = ("target", "class", "label", "y")
 # More classes than so many are none, and more different whole numbers are a quantity.
@@ -75,15 +76,6 @@ def labelled(
     if held:
         finding += f" Read as missing was {held}."
     return frame[~gaps].reset_index(drop=True), (n, finding)
-
-
-def spelled_alike(texts: Iterable[str]) -> str:
-    """Return those texts, in words, that are the same but for capitals and blanks."""
-    spellings: dict[str, list[str]] = {}
-    for text in sorted(texts):
-        spellings.setdefault(" ".join(text.split()).casefold(), []).append(text)
-    several = [" and ".join(map(repr, found)) for found in spellings.values() if len(found) > 1]
-    return "; ".join(several[:8])
 
 
 def labels(column: Any, asked: Asked) -> tuple[NDArray[Any], dict[str, int], list[str]]:
