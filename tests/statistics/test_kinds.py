@@ -10,6 +10,7 @@ import pytest
 
 from certivote import Certificate, CertificateError, VoteStatistics, certify, minimize
 from certivote.bounds import get_bound
+from certivote.certificate.provenance import main_assumptions
 from certivote.report import report
 from certivote.statistics import (
     Moments,
@@ -27,6 +28,7 @@ class PairedStatistics(Statistics):
     """Counts of a table that came in twice as many rows: the two of a pair count as one."""
 
     kind = "pairs of rows"
+    drawn_assumption = "The pairs were drawn independently of each other, and rows were not."
     voters_assumption = "The voters were fixed before the pairs were drawn."
 
     def __init__(self, losses, source="a register"):
@@ -89,7 +91,11 @@ def test_a_registered_kind_goes_all_the_way(known, name, tmp_path):
     plain = certify(VoteStatistics.from_losses(LOSSES[::2]), bound=name)
     assert certificate.risk_bound == plain.risk_bound < 1.0
     assert certificate.provenance == {"statistics": "pairs of rows", "source": "a register"}
-    assert PairedStatistics.voters_assumption in certificate.assumptions
+    assert certificate.assumptions[:2] == (
+        "The pairs were drawn independently of each other, and rows were not.",
+        "The voters were fixed before the pairs were drawn.",
+    )
+    assert not any("examples were drawn independently" in text for text in certificate.assumptions)
     assert "The pairs of a register are independent." in certificate.assumptions
     certificate.to_json(tmp_path / "pairs.json")
     again = Certificate.from_json(tmp_path / "pairs.json")
@@ -99,6 +105,10 @@ def test_a_registered_kind_goes_all_the_way(known, name, tmp_path):
     page = report(again)
     for text in (again.claim, "pairs of rows", "The pairs of a register are independent."):
         assert text in page
+    # It is the first of the main ones too, and what is untrue of rows is nowhere.
+    assert main_assumptions(again.provenance)[0][0] == certificate.assumptions[0]
+    assert certificate.assumptions[0] in page
+    assert "examples were drawn independently" not in page
 
 
 def test_what_such_a_kind_says_is_checked(known):
