@@ -4,7 +4,9 @@ import hashlib
 import html
 import json
 import pickle
+from importlib.resources import files
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -22,6 +24,12 @@ from certivote.statistics import (
     register,
 )
 from reference import MOMENT_BOUNDS
+
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads(
+        (files("certivote.certificate") / "certificate.schema.json").read_text(encoding="utf-8")
+    )
+)
 
 
 class PairedStatistics(Statistics):
@@ -98,6 +106,7 @@ def test_a_registered_kind_goes_all_the_way(known, name, tmp_path):
     assert not any("examples were drawn independently" in text for text in certificate.assumptions)
     assert "The pairs of a register are independent." in certificate.assumptions
     certificate.to_json(tmp_path / "pairs.json")
+    SCHEMA.validate(json.loads((tmp_path / "pairs.json").read_text(encoding="utf-8")))
     again = Certificate.from_json(tmp_path / "pairs.json")
     assert again == certificate == pickle.loads(pickle.dumps(certificate))
     again.verify()
@@ -224,11 +233,59 @@ def votes_of(m=900, n=5, seed=0):
 VOTES, Y = votes_of()
 COUNTS = VoteStatistics.from_votes(VOTES, Y)
 IN_BAG = np.random.default_rng(1).random(VOTES.shape) < 0.3
-KINDS = [COUNTS, OutOfBagStatistics.from_votes(VOTES, Y, IN_BAG)]
+# Some of each kind of the library.
+KINDS = {
+    "votes": COUNTS,
+    "out of bag": OutOfBagStatistics.from_votes(VOTES, Y, IN_BAG),
+}
+every_kind = pytest.mark.parametrize("statistics", KINDS.values(), ids=KINDS)
+
+
+def test_there_are_some_of_every_kind_of_the_library():
+    ours = {
+        name: kind for name, kind in kinds.KINDS.items() if kind.__module__.startswith("certivote.")
+    }
+    assert {name: type(statistics) for name, statistics in KINDS.items()} == ours
+
+
+@pytest.mark.parametrize("what", [None, *SUBJECTS])
+@every_kind
+def test_a_file_of_any_kind_follows_the_schema(what, statistics):
+    """Its facts are in the provenance, and so is the class or the group."""
+    own = statistics if what is None else statistics.restricted_to(what, NAMES[what])
+    written = json.loads(certify(own, bound="tandem").to_json())
+    assert written["provenance"].get(what) == NAMES.get(what)
+    SCHEMA.validate(written)
+    for wrong in ({"class": 3}, {"group": ""}, {"class": "a", "group": "b"}):
+        provenance = written["provenance"] | wrong
+        assert not SCHEMA.is_valid(written | {"provenance": provenance})
+        with pytest.raises(CertificateError):
+            Certificate.from_dict(written | {"provenance": provenance})
+
+
+def test_the_schema_leaves_what_else_is_said_to_kinds_that_it_does_not_know(known):
+    for statistics in (*KINDS.values(), PairedStatistics(LOSSES)):
+        written = json.loads(certify(statistics, bound="tandem").to_json())
+        written["provenance"]["more"] = 1
+        assert SCHEMA.is_valid(written) == (statistics.kind not in ("votes", "out of bag"))
+        with pytest.raises(CertificateError, match="provenance must not have more"):
+            Certificate.from_dict(written)
+
+
+@pytest.mark.parametrize("name", ["a", "a" * 200, "a" * 201, "", "é = ∞", 'a "b"', "'b'"])
+def test_the_schema_takes_the_names_that_the_library_takes(name):
+    written = json.loads(certify(COUNTS, bound="tandem").to_json())
+    taken = SCHEMA.is_valid(written | {"provenance": {"group": name}})
+    try:
+        COUNTS.restricted_to("group", name)
+    except ValueError:
+        assert not taken
+    else:
+        assert taken
 
 
 @pytest.mark.parametrize("what", SUBJECTS)
-@pytest.mark.parametrize("statistics", KINDS, ids=lambda s: s.kind)
+@every_kind
 def test_a_certificate_about_one_class_or_group(what, statistics, tmp_path):
     own = statistics.restricted_to(what, NAMES[what])
     assert own.subject == (what, NAMES[what])
