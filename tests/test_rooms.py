@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from certivote.bounds import list_bounds
+from certivote.statistics.kinds import KINDS
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "certivote"
 
@@ -38,7 +39,7 @@ ROOMS = (
 )
 # The public names of the package are imported from everywhere when they are asked for.
 FRONT_DOOR = "certivote"
-STATISTICS = {"Statistics", "VoteStatistics", "OutOfBagStatistics", "UnlabelledStatistics"}
+STATISTICS = {"Statistics", "UnlabelledStatistics", *(kind.__name__ for kind in KINDS.values())}
 
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")}
 
@@ -217,15 +218,48 @@ def test_nothing_outside_the_bounds_names_one():
     assert not wrong, "\n".join(wrong)
 
 
+def classes_asked_for(node: ast.AST) -> set[str]:
+    """Return the classes of statistics that a question for a class names."""
+    asked: list[ast.expr] = []
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if node.func.id in ("isinstance", "issubclass"):
+            asked = node.args[1:]
+    elif isinstance(node, ast.Compare):  # is, ==, in a tuple; or a `kind` that one of them has
+        asked = [node.left, *node.comparators]
+    elif isinstance(node, ast.MatchClass):
+        asked = [node.cls]
+    parts = [part for expression in asked for part in ast.walk(expression)]
+    names = {part.id for part in parts if isinstance(part, ast.Name)}
+    return STATISTICS & (names | {part.attr for part in parts if isinstance(part, ast.Attribute)})
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "isinstance(s, VoteStatistics)",
+        "issubclass(kind, (int, statistics.OutOfBagStatistics))",
+        "kind is OutOfBagStatistics",
+        "VoteStatistics == type(s)",
+        "kind not in (VoteStatistics, OutOfBagStatistics)",
+        "name != OutOfBagStatistics.kind",
+        "match s:\n    case VoteStatistics(): pass",
+    ],
+)
+def test_questions_for_the_class_of_statistics_are_seen(question):
+    assert any(classes_asked_for(node) for node in ast.walk(ast.parse(question)))
+
+
+def test_what_is_no_question_for_the_class_of_statistics_is_not_seen():
+    for plain in ("VoteStatistics.from_losses(x)", "kind.from_bags is True", "isinstance(s, int)"):
+        assert not any(classes_asked_for(node) for node in ast.walk(ast.parse(plain)))
+
+
 def test_only_statistics_ask_for_the_class_of_statistics():
     wrong = [
         f"{where(path, node.lineno)} {ast.unparse(node)}"
         for path, tree in TREES.items()
         if room_of(module_of(path)) != "statistics"
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in ("isinstance", "issubclass")
-        and STATISTICS & {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
+        if classes_asked_for(node)
     ]
     assert not wrong, "\n".join(wrong)

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._utils.validation import check_choice, check_count, check_number
 from ..bounds import Bound
-from ..statistics import OutOfBagStatistics, Statistics, UnlabelledStatistics, kind_of
+from ..statistics import Statistics, UnlabelledStatistics, kind_of
 from ..statistics.base import check_name
 
 __all__ = [
@@ -394,7 +394,7 @@ def check_provenance(
         for name, value in provenance.items()
     }
     origin = checked.get("voters_from")
-    if origin is not None and (origin in (BAGS, FROZEN_BAGS)) != (kind is OutOfBagStatistics):
+    if origin is not None and (origin in (BAGS, FROZEN_BAGS)) != kind.from_bags:
         raise ValueError(
             f"provenance must not have statistics={kind.kind!r} where voters_from is {origin!r}."
         )

@@ -64,6 +64,9 @@ class Statistics(ABC):
     # Whether every voter and every pair is counted on the same examples.
     one_sample: ClassVar[bool] = True
 
+    # Whether the voters were trained on bags of the very examples that are counted.
+    from_bags: ClassVar[bool] = False
+
     n_samples: int
     findings: tuple[str, ...] = ()
     subject: tuple[str, str] | None = None
