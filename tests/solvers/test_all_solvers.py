@@ -433,7 +433,7 @@ def test_cocob_reaches_the_same_minimum_on_wdbc(wdbc):
 
 
 def cocob_by_hand(points, gradients, alpha):
-    """THEORY.md §7, one coordinate at a time, in plain Python."""
+    """COCOB of Orabona and Tommasi 2017, one coordinate at a time, in plain Python."""
     n = len(points)
     origin, largest = list(points), [1e-9] * n
     absolute, total, reward = [0.0] * n, [0.0] * n, [0.0] * n
