@@ -1,6 +1,7 @@
 """The plan of the house: which room may know which, read off the imports themselves."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,6 +98,14 @@ def test_few_modules_stand_at_the_root():
 
 def test_every_room_is_on_the_plan():
     assert {room_of(module) for module in MODULES} == {FRONT_DOOR, *ROOMS}
+
+
+def test_the_guide_for_contributors_has_every_room_in_this_order():
+    guide = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    plan = guide.partition("## The rooms")[2].split("```")[1].strip().splitlines()
+    words = [re.split("   +", line)[0] for line in plan]
+    told = [name.strip("/,") for names in words for name in names.split()]
+    assert told == [*(room for room in ROOMS if not room.startswith("_")), "_utils"]
 
 
 def test_a_room_imports_only_from_rooms_above_it():
