@@ -836,7 +836,7 @@ DESCENDED = [name for name, entry in REFERENCES.items() if entry.descended]
 
 
 def from_moments(name, r, e, kl, m, delta, constant):
-    """A bound of THEORY.md §4 and §5, at exact moments."""
+    """A bound on moments of docs/mathematics.md, at exact moments."""
     return REFERENCES[name].value(observed(r, e, kl, m, delta, constant))
 
 

@@ -1,12 +1,14 @@
 """The plan of the house: which room may know which, read off the imports themselves."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from certivote.bounds import list_bounds
+from certivote.statistics.kinds import KINDS
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "certivote"
 
@@ -38,7 +40,7 @@ ROOMS = (
 )
 # The public names of the package are imported from everywhere when they are asked for.
 FRONT_DOOR = "certivote"
-STATISTICS = {"Statistics", "VoteStatistics", "OutOfBagStatistics", "UnlabelledStatistics"}
+STATISTICS = {"Statistics", "UnlabelledStatistics", *(kind.__name__ for kind in KINDS.values())}
 
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")}
 
@@ -96,6 +98,14 @@ def test_few_modules_stand_at_the_root():
 
 def test_every_room_is_on_the_plan():
     assert {room_of(module) for module in MODULES} == {FRONT_DOOR, *ROOMS}
+
+
+def test_the_guide_for_contributors_has_every_room_in_this_order():
+    guide = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    plan = guide.partition("## The rooms")[2].split("```")[1].strip().splitlines()
+    words = [re.split("   +", line)[0] for line in plan]
+    told = [name.strip("/,") for names in words for name in names.split()]
+    assert told == [*(room for room in ROOMS if not room.startswith("_")), "_utils"]
 
 
 def test_a_room_imports_only_from_rooms_above_it():
@@ -217,15 +227,48 @@ def test_nothing_outside_the_bounds_names_one():
     assert not wrong, "\n".join(wrong)
 
 
+def classes_asked_for(node: ast.AST) -> set[str]:
+    """Return the classes of statistics that a question for a class names."""
+    asked: list[ast.expr] = []
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if node.func.id in ("isinstance", "issubclass"):
+            asked = node.args[1:]
+    elif isinstance(node, ast.Compare):  # is, ==, in a tuple; or a `kind` that one of them has
+        asked = [node.left, *node.comparators]
+    elif isinstance(node, ast.MatchClass):
+        asked = [node.cls]
+    parts = [part for expression in asked for part in ast.walk(expression)]
+    names = {part.id for part in parts if isinstance(part, ast.Name)}
+    return STATISTICS & (names | {part.attr for part in parts if isinstance(part, ast.Attribute)})
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "isinstance(s, VoteStatistics)",
+        "issubclass(kind, (int, statistics.OutOfBagStatistics))",
+        "kind is OutOfBagStatistics",
+        "VoteStatistics == type(s)",
+        "kind not in (VoteStatistics, OutOfBagStatistics)",
+        "name != OutOfBagStatistics.kind",
+        "match s:\n    case VoteStatistics(): pass",
+    ],
+)
+def test_questions_for_the_class_of_statistics_are_seen(question):
+    assert any(classes_asked_for(node) for node in ast.walk(ast.parse(question)))
+
+
+def test_what_is_no_question_for_the_class_of_statistics_is_not_seen():
+    for plain in ("VoteStatistics.from_losses(x)", "kind.from_bags is True", "isinstance(s, int)"):
+        assert not any(classes_asked_for(node) for node in ast.walk(ast.parse(plain)))
+
+
 def test_only_statistics_ask_for_the_class_of_statistics():
     wrong = [
         f"{where(path, node.lineno)} {ast.unparse(node)}"
         for path, tree in TREES.items()
         if room_of(module_of(path)) != "statistics"
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in ("isinstance", "issubclass")
-        and STATISTICS & {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
+        if classes_asked_for(node)
     ]
     assert not wrong, "\n".join(wrong)

@@ -1,4 +1,4 @@
-"""The bounds of THEORY.md §5: a μ that is free or on a grid, and the disagreement apart."""
+"""Wu et al. 2021, Wu and Seldin 2022: μ free or on a grid, and the disagreement apart."""
 
 import math
 import os
@@ -32,7 +32,7 @@ def votes(draw):
 
 
 def cantelli_at(mu, r, e, kl, m):
-    """THEORY.md's formula at given μ, δ = 0.05 and c₂ = 2√m."""
+    """The formula of docs/mathematics.md at given μ, δ = 0.05 and c₂ = 2√m."""
     log_c = math.log(2 * 2 * math.sqrt(m) / 0.05)
     largest_e = kl_inverse_upper(e, (2 * kl + log_c) / m)
     psi = (kl + log_c) / m

@@ -22,7 +22,7 @@ def test_one_class_only(voters, data, small):
     assert vote.classes_.tolist() == ["only"]
     assert set(vote.predict(X_new)) == {"only"}
     assert vote.predict_proba(X_new).tolist() == [[1.0]] * 300
-    # No error at all: the uniform vote, and the closed form of THEORY.md §4 at e = d = 0.
+    # No error at all: the uniform vote, and the largest C of docs/mathematics.md at e = d = 0.
     worst = 1 - exp(-log((2 * sqrt(150) + 150) / 0.05) / 150)
     assert vote.certificate_.risk_bound == pytest.approx(4 * worst * (1 - worst), abs=1e-9)
     # By default it is the test of the uniform vote, at nine tenths of delta.

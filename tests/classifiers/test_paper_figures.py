@@ -17,7 +17,7 @@ from reference import REFERENCES, paper_trees, wdbc
     ],
 )
 def test_figures_of_the_paper_on_wdbc(kind, risk, certificate, tolerance):
-    """The protocol of THEORY.md §10: frozen trees, certification half, test half."""
+    """The protocol of Viallard et al. 2021: frozen trees, certification half, test half."""
     X_voters, y_voters, X, y, X_test, y_test = wdbc()
     trees = [FrozenEstimator(tree) for tree in paper_trees(X_voters, y_voters)]
     bound = get_bound("lacasse", constant="maurer")

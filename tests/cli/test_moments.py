@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from certivote import samples_to_test
+from certivote import certify, samples_to_test
 from certivote.bounds import get_bound, list_moment_bounds
+from certivote.statistics import OutOfBagStatistics
 from reference import MOMENT_BOUNDS, REFERENCES
 
 VOTE = ("--gibbs", 0.1, "--joint-error", 0.04, "--kl", 2)
@@ -162,6 +163,27 @@ def test_a_pilot_that_does_not_hold_up_is_refused(invoke, certified, tmp_path):
     (tmp_path / "pilot.json").write_text(text)
     done = invoke("plan", "--target", 0.3, "--pilot", "pilot.json", cwd=tmp_path, status=2)
     assert "error: kl is claimed to be 0.0" in done.stderr
+
+
+def test_a_pilot_whose_moments_are_of_other_numbers_than_its_examples_is_refused(invoke, tmp_path):
+    """A plan would be of examples outside the bags of two voters at once, and not of rows."""
+    rng = np.random.default_rng(0)
+    losses, in_bag = rng.random((300, 4)) < 0.1, rng.random((300, 4)) < 0.5
+    outside = min((~in_bag[:, j] & ~in_bag[:, k]).sum() for j in range(4) for k in range(4))
+    statistics = OutOfBagStatistics.from_losses(losses, in_bag)
+    for bound in ("tandem", "gibbs", "best"):
+        certify(statistics, bound=bound).to_json(tmp_path / "pilot.json")
+        done = invoke("plan", "--target", 0.3, "--pilot", "pilot.json", cwd=tmp_path, status=2)
+        (line,) = done.stderr.splitlines()
+        assert f"of 300 examples, and its moments count as those of {outside}:" in line
+        assert "--certification split" in line
+        assert not done.stdout
+    # Unlabelled examples are beside, and take nothing away from what the labelled ones say.
+    y = rng.integers(2, size=300)
+    votes = np.where(losses, 1 - y[:, None], y[:, None])
+    more = rng.integers(2, size=(200, 4))
+    certify(votes, y, bound="seeger", unlabelled=more).to_json(tmp_path / "more.json")
+    invoke("plan", "--target", 0.5, "--pilot", "more.json", cwd=tmp_path)
 
 
 def test_a_pilot_whose_vote_was_tested(invoke, certified, tmp_path):

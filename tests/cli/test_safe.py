@@ -1,8 +1,11 @@
 """A .skops model: it gives the same vote as the .joblib, and nothing that it names is run."""
 
+import ast
+import inspect
 import io
 import json
 import sys
+import textwrap
 import warnings
 from functools import cache
 from zipfile import ZipFile
@@ -46,6 +49,7 @@ from certivote import (
     CqBoostClassifier,
     MajorityVoteClassifier,
     MinCqClassifier,
+    solvers,
 )
 from certivote._utils.files import file_sha256
 from certivote.bounds import get_bound, list_bounds
@@ -53,7 +57,15 @@ from certivote.claims import CostFamily, ShiftFamily
 from certivote.cli import safe
 from certivote.cli.models import make_voters
 from certivote.cli.safe import dump_safe, load_safe
-from certivote.solvers import COCOB, LBFGS, Adam, Alternating, FirstOrder, GradientDescent
+from certivote.solvers import (
+    COCOB,
+    LBFGS,
+    Adam,
+    FirstOrder,
+    GradientDescent,
+    get_solver,
+    list_solvers,
+)
 from certivote.voters import Mixed, PredictionTable
 
 rng = np.random.default_rng(0)
@@ -100,8 +112,7 @@ VOTES = {
     "sparse": few(voters=Mixed(["forest", "boosting", "bayes"], n_voters=3)),
     "out of bag": few(certification="oob", bound="lacasse"),
     "claims": few(bound="heldout", claims=CLAIMS, abstain=0.3),
-    "lbfgs": few(solver=LBFGS(), bound="tandem"),
-    "alternating": few(solver=Alternating(), bound="tandem"),
+    **{f"solver {name}": few(solver=get_solver(name), bound="tandem") for name in list_solvers()},
     **{
         f"update {update}": few(solver=FirstOrder(update, n_iter=9, tolerance=0.9), bound="tandem")
         for update in (COCOB(), Adam(), GradientDescent())
@@ -206,6 +217,37 @@ def test_the_list_is_what_votes_are_made_of_and_no_more():
     listed = {name for name in safe._trusted() if name.startswith("certivote.")}
     assert listed == {name for name in found if name.startswith("certivote.")}
     assert found <= set(safe._trusted())
+
+
+class Newest(LBFGS):
+    """A solver that was added, to the library or by somebody."""
+
+
+def test_a_new_solver_of_the_library_comes_back_and_one_of_somebody_is_refused(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setitem(solvers._SOLVERS, "newest", Newest)
+    vote = few(solver="newest", bound="tandem").fit(X, y).set_params(solver=Newest(n_single=1))
+    with pytest.raises(ValueError, match=r"it names .*Newest, which may not be harmless"):
+        written(vote, tmp_path)
+    monkeypatch.setattr(Newest, "__module__", "certivote.solvers")
+    monkeypatch.setattr(solvers, "Newest", Newest, raising=False)
+    again = written(vote, tmp_path)
+    assert type(again.solver) is Newest
+    assert again.solver.get_params() == Newest(n_single=1).get_params()
+    assert again.certificate_ == vote.certificate_
+
+
+@pytest.mark.parametrize("name", list_solvers())
+def test_a_file_that_makes_a_solver_makes_nothing_else(name):
+    """They are on the list without a second look: so all that they do when made is to keep."""
+    kind = type(get_solver(name))
+    (made,) = ast.parse(textwrap.dedent(inspect.getsource(kind.__init__))).body
+    settings = [argument.arg for argument in made.args.args[1:]]
+    assert sorted(map(ast.unparse, made.body)) == sorted(f"self.{s} = {s}" for s in settings)
+    hooks = {"__new__", "__init_subclass__", "__call__", "__getattr__", "__setattr__", "__del__"}
+    hooks |= {"__setstate__", "__reduce__", "__reduce_ex__"}
+    assert not hooks & set(vars(kind))
 
 
 # --- what is refused -----------------------------------------------------------------------------

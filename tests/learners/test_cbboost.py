@@ -1,4 +1,4 @@
-"""CB-Boost against THEORY.md §8 with the vote as a vector over the examples."""
+"""CB-Boost of Bauvin et al. 2020, with the vote as a vector over the examples."""
 
 import numpy as np
 import pytest

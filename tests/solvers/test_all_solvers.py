@@ -24,6 +24,7 @@ from certivote.solvers import (
     Alternating,
     FirstOrder,
     GradientDescent,
+    Solver,
     get_solver,
     list_solvers,
 )
@@ -95,6 +96,18 @@ def best_of_two(bound, statistics, prior):
     ends = grid[max(best - 1, 0)], grid[min(best + 1, 800)]
     refined = minimize_scalar(value, bounds=ends, method="bounded", options={"xatol": 1e-10})
     return min(refined.fun, values[best])
+
+
+def best_of_three(bound, statistics, prior):
+    """The smallest value over three voters: a grid on the simplex, then finer ones at its best."""
+    centre, width = np.full(2, 0.5), 0.5
+    while width > 1e-4:
+        axes = np.clip(centre[:, None] + width * np.linspace(-1.0, 1.0, 21), 0.0, 1.0)
+        inside = [(a, b) for a in axes[0] for b in axes[1] if a + b <= 1.0]
+        values = [bound.value(statistics, [a, b, max(0.0, 1 - a - b)], prior) for a, b in inside]
+        best = int(np.argmin(values))
+        centre, width = np.array(inside[best]), width / 5.0
+    return values[best]
 
 
 # ------------------------------------------------------------------ the kits
@@ -185,6 +198,30 @@ class SolverKit:
         assert (prior == 1 / 8).all()
         assert (statistics.errors.tobytes(), statistics.tandem.tobytes()) == digest
         assert first.weights.tobytes() == second.weights.tobytes()
+
+
+def check_near_the_minimum(solver, bound_name):
+    """What a solver calls converged is a minimum that a search of the whole simplex finds too."""
+    bound, rng = get_bound(bound_name), np.random.default_rng(3)
+    statistics = statistics_of(rng.random((2_000, 3)) < [0.1, 0.15, 0.3])
+    for prior in ([1 / 3, 1 / 3, 1 / 3], [0.1, 0.2, 0.7]):
+        best = best_of_three(bound, statistics, prior)
+        assert bound.value(statistics, prior, prior) > 1.1 * best  # there is something to find
+        result = minimize(bound, statistics, prior, solver=solver)
+        assert result.converged
+        assert best - 1e-6 <= result.value <= best * (1.0 + 1e-3)
+
+
+class OneStep(Solver):
+    """A solver that is of no use: one short step, and it says that it has converged."""
+
+    name = "one step"
+
+    def _solve(self, problem, random_state):
+        point = np.zeros_like(problem.prior)
+        value, gradient = problem.objective(point)
+        problem.record(value)
+        return problem.weights(point - 1e-3 * gradient), True, "done"
 
 
 class DescendedBoundKit:
@@ -295,6 +332,19 @@ class TestMomentBounds(MomentBoundKit):
 # ------------------------------------------------------------------ known answers of some bounds
 
 
+# Bounds that have one minimum only, where voters differ, and that every solver takes.
+@pytest.mark.parametrize("bound_name", RELAXED)
+@every_solver
+def test_what_has_converged_is_near_the_minimum(solver_name, bound_name):
+    check_near_the_minimum(get_solver(solver_name), bound_name)
+
+
+@pytest.mark.parametrize("bound_name", RELAXED)
+def test_a_solver_that_is_of_no_use_is_found_out(bound_name):
+    with pytest.raises(AssertionError):
+        check_near_the_minimum(OneStep(), bound_name)
+
+
 def best_gibbs_posterior(bound, statistics, prior):
     """The exact minimum of 2kl⁺: at any KL the best weights are p·exp(−β errors)."""
 
@@ -383,7 +433,7 @@ def test_cocob_reaches_the_same_minimum_on_wdbc(wdbc):
 
 
 def cocob_by_hand(points, gradients, alpha):
-    """THEORY.md §7, one coordinate at a time, in plain Python."""
+    """COCOB of Orabona and Tommasi 2017, one coordinate at a time, in plain Python."""
     n = len(points)
     origin, largest = list(points), [1e-9] * n
     absolute, total, reward = [0.0] * n, [0.0] * n, [0.0] * n

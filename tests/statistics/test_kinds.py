@@ -4,12 +4,15 @@ import hashlib
 import html
 import json
 import pickle
+from importlib.resources import files
 
+import jsonschema
 import numpy as np
 import pytest
 
 from certivote import Certificate, CertificateError, VoteStatistics, certify, minimize
 from certivote.bounds import get_bound
+from certivote.certificate.provenance import main_assumptions
 from certivote.report import report
 from certivote.statistics import (
     Moments,
@@ -22,11 +25,18 @@ from certivote.statistics import (
 )
 from reference import MOMENT_BOUNDS
 
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads(
+        (files("certivote.certificate") / "certificate.schema.json").read_text(encoding="utf-8")
+    )
+)
+
 
 class PairedStatistics(Statistics):
     """Counts of a table that came in twice as many rows: the two of a pair count as one."""
 
     kind = "pairs of rows"
+    drawn_assumption = "The pairs were drawn independently of each other, and rows were not."
     voters_assumption = "The voters were fixed before the pairs were drawn."
 
     def __init__(self, losses, source="a register"):
@@ -89,9 +99,14 @@ def test_a_registered_kind_goes_all_the_way(known, name, tmp_path):
     plain = certify(VoteStatistics.from_losses(LOSSES[::2]), bound=name)
     assert certificate.risk_bound == plain.risk_bound < 1.0
     assert certificate.provenance == {"statistics": "pairs of rows", "source": "a register"}
-    assert PairedStatistics.voters_assumption in certificate.assumptions
+    assert certificate.assumptions[:2] == (
+        "The pairs were drawn independently of each other, and rows were not.",
+        "The voters were fixed before the pairs were drawn.",
+    )
+    assert not any("examples were drawn independently" in text for text in certificate.assumptions)
     assert "The pairs of a register are independent." in certificate.assumptions
     certificate.to_json(tmp_path / "pairs.json")
+    SCHEMA.validate(json.loads((tmp_path / "pairs.json").read_text(encoding="utf-8")))
     again = Certificate.from_json(tmp_path / "pairs.json")
     assert again == certificate == pickle.loads(pickle.dumps(certificate))
     again.verify()
@@ -99,6 +114,10 @@ def test_a_registered_kind_goes_all_the_way(known, name, tmp_path):
     page = report(again)
     for text in (again.claim, "pairs of rows", "The pairs of a register are independent."):
         assert text in page
+    # It is the first of the main ones too, and what is untrue of rows is nowhere.
+    assert main_assumptions(again.provenance)[0][0] == certificate.assumptions[0]
+    assert certificate.assumptions[0] in page
+    assert "examples were drawn independently" not in page
 
 
 def test_what_such_a_kind_says_is_checked(known):
@@ -214,11 +233,59 @@ def votes_of(m=900, n=5, seed=0):
 VOTES, Y = votes_of()
 COUNTS = VoteStatistics.from_votes(VOTES, Y)
 IN_BAG = np.random.default_rng(1).random(VOTES.shape) < 0.3
-KINDS = [COUNTS, OutOfBagStatistics.from_votes(VOTES, Y, IN_BAG)]
+# Some of each kind of the library.
+KINDS = {
+    "votes": COUNTS,
+    "out of bag": OutOfBagStatistics.from_votes(VOTES, Y, IN_BAG),
+}
+every_kind = pytest.mark.parametrize("statistics", KINDS.values(), ids=KINDS)
+
+
+def test_there_are_some_of_every_kind_of_the_library():
+    ours = {
+        name: kind for name, kind in kinds.KINDS.items() if kind.__module__.startswith("certivote.")
+    }
+    assert {name: type(statistics) for name, statistics in KINDS.items()} == ours
+
+
+@pytest.mark.parametrize("what", [None, *SUBJECTS])
+@every_kind
+def test_a_file_of_any_kind_follows_the_schema(what, statistics):
+    """Its facts are in the provenance, and so is the class or the group."""
+    own = statistics if what is None else statistics.restricted_to(what, NAMES[what])
+    written = json.loads(certify(own, bound="tandem").to_json())
+    assert written["provenance"].get(what) == NAMES.get(what)
+    SCHEMA.validate(written)
+    for wrong in ({"class": 3}, {"group": ""}, {"class": "a", "group": "b"}):
+        provenance = written["provenance"] | wrong
+        assert not SCHEMA.is_valid(written | {"provenance": provenance})
+        with pytest.raises(CertificateError):
+            Certificate.from_dict(written | {"provenance": provenance})
+
+
+def test_the_schema_leaves_what_else_is_said_to_kinds_that_it_does_not_know(known):
+    for statistics in (*KINDS.values(), PairedStatistics(LOSSES)):
+        written = json.loads(certify(statistics, bound="tandem").to_json())
+        written["provenance"]["more"] = 1
+        assert SCHEMA.is_valid(written) == (statistics.kind not in ("votes", "out of bag"))
+        with pytest.raises(CertificateError, match="provenance must not have more"):
+            Certificate.from_dict(written)
+
+
+@pytest.mark.parametrize("name", ["a", "a" * 200, "a" * 201, "", "é = ∞", 'a "b"', "'b'"])
+def test_the_schema_takes_the_names_that_the_library_takes(name):
+    written = json.loads(certify(COUNTS, bound="tandem").to_json())
+    taken = SCHEMA.is_valid(written | {"provenance": {"group": name}})
+    try:
+        COUNTS.restricted_to("group", name)
+    except ValueError:
+        assert not taken
+    else:
+        assert taken
 
 
 @pytest.mark.parametrize("what", SUBJECTS)
-@pytest.mark.parametrize("statistics", KINDS, ids=lambda s: s.kind)
+@every_kind
 def test_a_certificate_about_one_class_or_group(what, statistics, tmp_path):
     own = statistics.restricted_to(what, NAMES[what])
     assert own.subject == (what, NAMES[what])

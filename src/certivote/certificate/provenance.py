@@ -8,7 +8,7 @@ from typing import Any
 
 from .._utils.validation import check_choice, check_count, check_number
 from ..bounds import Bound
-from ..statistics import OutOfBagStatistics, Statistics, UnlabelledStatistics, kind_of
+from ..statistics import Statistics, UnlabelledStatistics, kind_of
 from ..statistics.base import check_name
 
 __all__ = [
@@ -171,10 +171,6 @@ _FACTS: dict[str, Callable[[str, object], Any]] = {
     "group": check_name,
 }
 
-_DRAWN = (
-    "The certification examples were drawn independently of each other, from the same distribution "
-    "as the examples to come."
-)
 _NUMBER = (
     "How many certification examples there are was decided without looking at any of them, nor at "
     "a certificate of some of them."
@@ -309,7 +305,7 @@ def assumptions_of(
     `weights` is what the bound assumes of them, and the texts are those of a version of the format.
     """
     kind, subject = kind_of(provenance), subject_of(provenance)
-    texts: list[str | None] = [_DRAWN, kind.voters_assumption, weights]
+    texts: list[str | None] = [_drawn(provenance), kind.voters_assumption, weights]
     if "look" not in provenance:
         texts.append(_NUMBER)
     texts.append(_choice_of_one(provenance, version))
@@ -323,11 +319,7 @@ def assumptions_of(
     if "data_sha256" in provenance:
         texts.append(_FILE)
     if "grouped_by" in provenance:
-        texts = [
-            _GROUPS.format(name=group_words(provenance["grouped_by"])) if text == _DRAWN else text
-            for text in texts
-            if text != _EXAMPLES
-        ]
+        texts = [text for text in texts if text != _EXAMPLES]
     if "split_by_time" in provenance:
         texts.append(_LATER.format(name=repr(provenance["split_by_time"])))
     texts += kind.assumptions(provenance)
@@ -348,9 +340,7 @@ def main_assumptions(provenance: Mapping[str, Any]) -> tuple[tuple[str, tuple[st
     fixed = kind_of(provenance).voters_assumption
     if provenance.get("voters_from") == MODEL:
         fixed = _CLASSIFIER
-    drawn = _DRAWN
-    if "grouped_by" in provenance:
-        drawn = _GROUPS.format(name=group_words(provenance["grouped_by"]))
+    drawn = _drawn(provenance)
     if "split_by_time" in provenance:
         drawn = _LATER.format(name=repr(provenance["split_by_time"]))
     return (
@@ -358,6 +348,13 @@ def main_assumptions(provenance: Mapping[str, Any]) -> tuple[tuple[str, tuple[st
         (fixed, _ON_VOTERS),
         (_choice_of_one(provenance), ()),
     )
+
+
+def _drawn(provenance: Mapping[str, Any]) -> str:
+    """Return how the certification examples were drawn: each by itself, or what the kind says."""
+    if "grouped_by" in provenance:
+        return _GROUPS.format(name=group_words(provenance["grouped_by"]))
+    return kind_of(provenance).drawn_assumption
 
 
 def _choice_of_one(provenance: Mapping[str, Any], version: int = 2) -> str:
@@ -403,7 +400,7 @@ def check_provenance(
         for name, value in provenance.items()
     }
     origin = checked.get("voters_from")
-    if origin is not None and (origin in (BAGS, FROZEN_BAGS)) != (kind is OutOfBagStatistics):
+    if origin is not None and (origin in (BAGS, FROZEN_BAGS)) != kind.from_bags:
         raise ValueError(
             f"provenance must not have statistics={kind.kind!r} where voters_from is {origin!r}."
         )

@@ -203,6 +203,13 @@ def _read_pilot(path: Path) -> tuple[_Moments | float, dict[str, str]]:
             f"{path} is by the bound {certificate.bound!r}, which knows no moments to plan with: "
             f"give a pilot by {HeldoutBound.name}, or by one of {', '.join(list_moment_bounds())}."
         )
+    size, m = certificate.evidence["joint_size"], certificate.n_samples
+    if size != m:
+        raise ValueError(
+            f"{path} is of {m:,} examples, and its moments count as those of {size:,}: how many "
+            "examples a claim needs does not follow from such statistics. Give a pilot of examples "
+            "that were held back (certify --certification split)."
+        )
     return (certificate.gibbs_risk, certificate.joint_error, certificate.kl), said
 
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from ..bounds.registry import BOUNDS
 from ..claims.sheet import FAMILIES
+from ..solvers import get_solver, list_solvers
 from .compiled import check_compiled
 
 __all__ = ["dump_safe", "load_safe"]
@@ -36,15 +37,8 @@ _OWN = {
         "MinCqClassifier",
         "SeenRows",
     ),
-    "certivote.solvers": (
-        "COCOB",
-        "LBFGS",
-        "Adam",
-        "Alternating",
-        "FirstOrder",
-        "GradientDescent",
-        "MinimizeResult",
-    ),
+    "certivote.solvers": ("COCOB", "Adam", "GradientDescent", "MinimizeResult"),
+    # Those that an estimator counts. Others are in no vote, and what they do is not for files.
     "certivote.statistics": ("OutOfBagStatistics", "VoteStatistics"),
     "certivote.voters": (
         "BaggedTrees",
@@ -91,11 +85,13 @@ _OTHERS = {
 
 
 def _trusted() -> list[str]:
-    """Return the addresses that a file may name: what is here, and bounds and claims of ours."""
-    kinds = [*BOUNDS.values(), *FAMILIES.values()]
+    """Return the addresses that a file may name: what is here; our bounds, claims and solvers."""
+    solvers = {type(get_solver(name)) for name in list_solvers()}
+    kinds: list[type] = [*BOUNDS.values(), *FAMILIES.values(), *solvers]
     registered = ((kind.__module__, [kind.__name__]) for kind in kinds)
     own: Iterable[tuple[str, Iterable[str]]] = (*_OWN.items(), *_OTHERS.items())
-    ours = ("certivote.bounds", "certivote.claims")
+    # What somebody has registered is no address of ours: no file may call it.
+    ours = ("certivote.bounds", "certivote.claims", "certivote.solvers")
     own = (*own, *(pair for pair in registered if pair[0] in ours))
     return [f"{module}.{name}" for module, names in own for name in names]
 

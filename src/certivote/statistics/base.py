@@ -46,6 +46,12 @@ class Statistics(ABC):
     """
 
     kind: ClassVar[str]
+    # How what was counted was drawn, where these statistics are behind a claim. A kind that counts
+    # something else than single examples says it in its own words.
+    drawn_assumption: ClassVar[str] = (
+        "The certification examples were drawn independently of each other, from the same "
+        "distribution as the examples to come."
+    )
     # What a claim assumes of the voters, where these statistics are behind it.
     voters_assumption: ClassVar[str] = (
         "The voters, the prior and the settings of the bound were fixed without looking at the "
@@ -57,6 +63,9 @@ class Statistics(ABC):
 
     # Whether every voter and every pair is counted on the same examples.
     one_sample: ClassVar[bool] = True
+
+    # Whether the voters were trained on bags of the very examples that are counted.
+    from_bags: ClassVar[bool] = False
 
     n_samples: int
     findings: tuple[str, ...] = ()

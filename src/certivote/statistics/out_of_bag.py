@@ -69,6 +69,7 @@ class OutOfBagStatistics(Statistics):
 
     kind = "out of bag"
     one_sample = False
+    from_bags = True
     # What bounds may ask: moments, with e and d from the same examples of each pair.
     offered: ClassVar[frozenset[str]] = frozenset({"moments", "joint"})
     voters_assumption = (
