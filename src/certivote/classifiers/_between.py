@@ -17,6 +17,8 @@ _LOOKED_AT, _AMONG, _COLUMNS = 200, 10_000, 20
 _NEAREST = 10
 # On a line, but for the rounding of float32. By chance that happens in fewer directions only.
 _ON_A_LINE, _DIRECTIONS = 1e-5, 3
+# A sum is one up to rounding.
+_NO_SUM = 1e-4
 # So many of them, and such a share of those looked at, are no accident.
 _FEW, _SHARE = 5, 0.02
 # Values that are nearly all different: those of few kinds are on lines by chance.
@@ -49,18 +51,27 @@ def between(X: Any, y: NDArray[Any]) -> list[str]:
 
 def _continuous(X: Any, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
     """Return columns of numbers that are nearly all different, on one scale; None if too few."""
-    kept = []
+    kept: list[NDArray[np.float64]] = []
     for column in columns_of(X):
         numbers = column[rows].astype(np.float64) if column.dtype.kind == "f" else np.zeros(1)
         with np.errstate(over="ignore", invalid="ignore"):  # too large to be squared, or summed
             spread = float(numbers.std())
         if 0.0 < spread < np.inf and np.unique(numbers).size > _DIFFERENT * len(rows):
-            kept.append((numbers - numbers.mean()) / spread)
+            scaled = (numbers - numbers.mean()) / spread
+            if _is_no_sum(scaled, kept):
+                kept.append(scaled)
         if len(kept) == _COLUMNS:
             break
-    # Columns that are one another's sums leave fewer directions.
-    places = np.stack(kept, axis=1) if kept else np.zeros((1, 1))
-    return places if np.linalg.matrix_rank(places, tol=_ON_A_LINE) >= _DIRECTIONS else None
+    return np.stack(kept, axis=1) if len(kept) >= _DIRECTIONS else None
+
+
+def _is_no_sum(column: NDArray[np.float64], others: list[NDArray[np.float64]]) -> bool:
+    """Tell whether a column is another direction: the sum of others is on a line where they are."""
+    if not others:
+        return True
+    known = np.stack(others, axis=1)
+    rest = column - known @ np.linalg.lstsq(known, column, rcond=None)[0]
+    return float(np.abs(rest).max()) > _NO_SUM
 
 
 def _on_lines(places: NDArray[np.float64]) -> int:
@@ -71,8 +82,9 @@ def _on_lines(places: NDArray[np.float64]) -> int:
     nearest = NearestNeighbors(n_neighbors=_NEAREST + 1).fit(places)
     others = nearest.kneighbors(rows, return_distance=False)
     ways = places[others] - rows[:, None, :]
-    with np.errstate(divide="ignore", invalid="ignore"):  # a row itself, and its copies
-        ways /= np.linalg.norm(ways, axis=2, keepdims=True)
+    # Those that share a value stand on lines in the directions that are left.
+    ways[np.count_nonzero(ways, axis=2) < _DIRECTIONS] = np.nan
+    ways /= np.linalg.norm(ways, axis=2, keepdims=True)
     # Two that are seen in opposite directions: their unit vectors sum to nothing.
     apart = np.linalg.norm(ways[:, :, None, :] + ways[:, None, :, :], axis=3)
     return int(np.count_nonzero(np.any(apart <= _ON_A_LINE, axis=(1, 2))))

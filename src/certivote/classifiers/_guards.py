@@ -242,8 +242,7 @@ def errors_in_time(losses: NDArray[np.bool_]) -> list[str]:
     return [
         f"Errors follow one another in time: from one certification row to the next they have a "
         f"correlation of {correlation:.2f}. The rows are not independent, and the limit is too "
-        "small: take rows that are farther apart, such as one a day, or say which belong together "
-        "by groups (--group)."
+        "small: take rows so far apart in time that errors do not follow one another."
     ]
 
 

@@ -115,7 +115,8 @@ def _codes(groups: Any) -> NDArray[np.intp]:
 def _finding(name: str, counts: NDArray[np.intp], what: str, both: str) -> str:
     """Say what a column looks like, how many of its values are a matter, and what to do."""
     called = repr(name) if name else "the first column"
-    as_group = f"name it as the group (--group {name!r})"
+    instead = " in the place of the other" if "several groups" in both else ""
+    as_group = f"name it as the group{instead} (--group {name!r})"
     if not name:
         as_group = "write a name for it into the header of the file, and name it as the group"
     return (
