@@ -28,7 +28,7 @@ def resplit(frame: pd.DataFrame, target: str, group: str, seed: int) -> dict[str
     features = [name for name in frame.columns if name not in (target, group)]
     found = {}
     for how, groups in (("groups", train[group]), ("rows", None)):
-        vote = MajorityVoteClassifier(random_state=seed)
+        vote = MajorityVoteClassifier("trees", random_state=seed)
         vote.fit(train[features], train[target], groups=groups)
         wrong = vote.predict(truth[features]) != truth[target].to_numpy()
         # The error on a random row of a random group.

@@ -97,7 +97,7 @@ def test_more_partitions_than_one_task_adds_up(client):
 def test_the_voters_of_a_fitted_vote(client):
     X, y = make_classification(900, 8, n_informative=5, random_state=0)
     names = np.array(["no", "yes"])[y]
-    vote = MajorityVoteClassifier(n_voters=12, random_state=0).fit(X[:500], names[:500])
+    vote = MajorityVoteClassifier("trees", n_voters=12, random_state=0).fit(X[:500], names[:500])
     new, truth = X[500:], names[500:].astype("U9")
     truth[7] = "never seen"  # everybody errs on it
     table = da.from_array(new, chunks=(90, 8))
@@ -119,7 +119,7 @@ def named():
     """A frame with names and labels, and a vote that was fitted on part of it."""
     X, y = make_classification(900, 4, n_informative=4, n_redundant=0, random_state=0)
     frame = pd.DataFrame(X, columns=list("abcd")).assign(label=y)
-    vote = MajorityVoteClassifier(n_voters=5, random_state=0)
+    vote = MajorityVoteClassifier("trees", n_voters=5, random_state=0)
     return frame, vote.fit(frame[list("abcd")][:400], y[:400])
 
 
@@ -207,7 +207,7 @@ def test_voters_as_a_function(client):
 
 def test_votes_fixed_before_the_sample(client):
     X, y = make_classification(800, 8, n_informative=5, random_state=0)
-    vote = MajorityVoteClassifier(n_voters=12, bound="lacasse", random_state=0)
+    vote = MajorityVoteClassifier("trees", n_voters=12, bound="lacasse", random_state=0)
     vote.fit(X[:300], y[:300])
     table, labels = da.from_array(X[300:], chunks=(90, 8)), da.from_array(y[300:], chunks=90)
     statistics = from_dask(table, labels, voters=vote, fixed_votes=[vote.weights_], client=client)

@@ -113,7 +113,7 @@ def test_an_unknown_parameter_is_refused_and_nothing_is_set():
 
 def test_inside_the_estimators_of_scikit_learn():
     X, y = make_classification(200, random_state=0)
-    vote = MajorityVoteClassifier(bound=LacasseBound(), n_voters=5, random_state=0)
+    vote = MajorityVoteClassifier("trees", bound=LacasseBound(), n_voters=5, random_state=0)
     vote.set_params(bound__delta=0.2, bound__constant="maurer")
     assert vote.bound.get_params() == {"delta": 0.2, "constant": "maurer"}
     assert clone(vote).bound is not vote.bound

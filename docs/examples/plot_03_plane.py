@@ -23,7 +23,7 @@ from certivote.plotting import PlaneDisplay
 X, y = load_breast_cancer(return_X_y=True)
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
 for ax, bound in zip(axes, ("lacasse", "tandem"), strict=True):
-    vote = MajorityVoteClassifier(bound=bound, random_state=0).fit(X, y)
+    vote = MajorityVoteClassifier("trees", bound=bound, random_state=0).fit(X, y)
     PlaneDisplay.from_estimator(vote, ax=ax)
     ax.set_title(f"{bound}: at most {format_up(vote.certificate_.risk_bound)}")
 plt.show()

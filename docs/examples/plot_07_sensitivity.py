@@ -21,7 +21,7 @@ from certivote.plotting import ClaimsDisplay
 
 data = load_breast_cancer()
 X, y = data.data, data.target_names[data.target]
-vote = MajorityVoteClassifier(claims=["recall", "precision"], random_state=0).fit(X, y)
+vote = MajorityVoteClassifier("trees", claims=["recall", "precision"], random_state=0).fit(X, y)
 for claim in vote.certificate_.claims:
     print(claim.statement)
 
@@ -40,7 +40,7 @@ plt.show()
 # error; who cares most about the classes says so:
 
 careful = MajorityVoteClassifier(
-    claims=["recall"], shares={"error": 0.1, "recall": 0.9}, random_state=0
+    "trees", claims=["recall"], shares={"error": 0.1, "recall": 0.9}, random_state=0
 ).fit(X, y)
 for claim in careful.certificate_.claims:
     print(claim.statement)

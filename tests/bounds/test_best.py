@@ -219,7 +219,9 @@ def test_weights_of_which_no_member_says_anything():
 
 def test_the_classifier_and_new_data():
     X, y = load_breast_cancer(return_X_y=True)
-    vote = MajorityVoteClassifier(bound="best", n_voters=20, random_state=0).fit(X[:400], y[:400])
+    vote = MajorityVoteClassifier("trees", bound="best", n_voters=20, random_state=0).fit(
+        X[:400], y[:400]
+    )
     assert vote.certificate_.risk_bound < 0.2
     vote.verify(X[:400], y[:400])
     new = vote.certify(X[400:], y[400:], bound="best")

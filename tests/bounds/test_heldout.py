@@ -230,7 +230,7 @@ def test_the_errors_are_those_of_predict_itself(k):
 
 def test_a_finished_vote_on_new_data():
     X, y = load_digits(return_X_y=True)
-    vote = MajorityVoteClassifier(n_voters=9, random_state=0).fit(X[:900], y[:900])
+    vote = MajorityVoteClassifier("trees", n_voters=9, random_state=0).fit(X[:900], y[:900])
     certificate = vote.certify(X[900:], y[900:], bound="heldout")
     errors = int(np.sum(vote.predict(X[900:]) != y[900:]))
     assert certificate.evidence == {"vote_errors": errors, "vote_size": len(X) - 900}
@@ -240,7 +240,7 @@ def test_a_finished_vote_on_new_data():
 
 def test_more_data_adds_up():
     X, y = load_digits(return_X_y=True)
-    settings = {"n_voters": 9, "random_state": 0, "bound": "heldout"}
+    settings = {"voters": "trees", "n_voters": 9, "random_state": 0, "bound": "heldout"}
     vote = MajorityVoteClassifier(**settings).fit(X[:900], y[:900])
     before = vote.certificate_.evidence["vote_errors"]
     vote.partial_fit(X[900:], y[900:])

@@ -47,7 +47,7 @@ def test_no_check_is_on_two_of_them_and_none_on_the_last():
 def test_the_checks_of_a_fit_are_on_them():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), rng.integers(2, size=60)
-    certificate = MajorityVoteClassifier(n_voters=5, random_state=0).fit(X, y).certificate_
+    certificate = MajorityVoteClassifier("trees", n_voters=5, random_state=0).fit(X, y).certificate_
     topics = {topic for _, topics in main_assumptions(certificate.provenance) for topic in topics}
     assert certificate.checks
     assert set(certificate.checks) <= topics

@@ -174,7 +174,7 @@ def digits():
 
 def test_a_vote_starts_from_part_a(digits):
     X, y = digits
-    vote = MajorityVoteClassifier(n_voters=30, random_state=0, abstain=0.05).fit(X, y)
+    vote = MajorityVoteClassifier("trees", n_voters=30, random_state=0, abstain=0.05).fit(X, y)
     (family,) = vote.certificate_.families
     assert family.start_from == "part A"
     assert family.evidence["pilot"] == 0
@@ -191,7 +191,7 @@ def test_a_vote_starts_from_part_a(digits):
 
 def test_a_forged_start_is_found(digits):
     X, y = digits
-    vote = MajorityVoteClassifier(n_voters=20, random_state=0, abstain=0.05).fit(X, y)
+    vote = MajorityVoteClassifier("trees", n_voters=20, random_state=0, abstain=0.05).fit(X, y)
     fields = vote.certificate_.to_dict()
     fields["families"][0]["start"] += 1
     with pytest.raises(CertificateError, match="must follow from its evidence"):
@@ -203,7 +203,7 @@ def test_a_forged_start_is_found(digits):
 
 def test_unlabelled_rows_say_where_to_begin(digits):
     X, y = digits
-    vote = MajorityVoteClassifier(n_voters=20, random_state=0, abstain=0.05)
+    vote = MajorityVoteClassifier("trees", n_voters=20, random_state=0, abstain=0.05)
     vote.fit(X[:1200], y[:1200], unlabelled=X[1200:])
     assert vote.certificate_.families[0].start_from == "unlabelled rows"
     with pytest.warns(UserWarning, match="not checked: at which level testing began"):
@@ -228,7 +228,7 @@ def test_a_start_that_was_chosen_on_the_sample_does_not_verify(digits, kind):
     X, y = digits
     new, labels, others = X[600:1200], y[600:1200], X[1200:]
     if kind == "vote":
-        model = MajorityVoteClassifier(n_voters=20, random_state=0).fit(X[:600], y[:600])
+        model = MajorityVoteClassifier("trees", n_voters=20, random_state=0).fit(X[:600], y[:600])
     else:
         model = RandomForestClassifier(20, random_state=0).fit(X[:600], y[:600])
     certificate = certify_model(model, new, labels, abstain=0.02, unlabelled=others)
@@ -270,7 +270,7 @@ def test_a_table_of_votes_has_no_unlabelled_start():
 
 def test_rows_that_certify_do_not_say_where_to_begin(digits):
     X, y = digits
-    vote = MajorityVoteClassifier(n_voters=5, random_state=0, abstain=0.2)
+    vote = MajorityVoteClassifier("trees", n_voters=5, random_state=0, abstain=0.2)
     with pytest.raises(ValueError, match="unlabelled must hold other examples"):
         vote.fit(X[:1200], y[:1200], unlabelled=X[:1200])
     vote.fit(X[:600], y[:600], unlabelled=X[1200:])

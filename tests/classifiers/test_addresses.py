@@ -153,7 +153,7 @@ def test_a_vote_of_this_or_an_earlier_version_is_read(version, data, small):
 
 
 def test_a_vote_that_is_not_fitted_is_copied_by_pickle():
-    vote = MajorityVoteClassifier(bound="tandem", n_voters=7)
+    vote = MajorityVoteClassifier("trees", bound="tandem", n_voters=7)
     again = pickle.loads(pickle.dumps(vote))
     assert again.get_params() == vote.get_params()
     assert vars(rebuild_vote(CBBoostClassifier, __version__)) == {}

@@ -86,7 +86,7 @@ def test_a_class_that_part_a_never_saw_warns_and_counts_as_errors(data):
     labels[17] = "rare"
     met = set()
     for seed in range(8):
-        vote = MajorityVoteClassifier(n_voters=5, certify_size=0.5, random_state=seed)
+        vote = MajorityVoteClassifier("trees", n_voters=5, certify_size=0.5, random_state=seed)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             vote.fit(X, labels)
@@ -220,7 +220,9 @@ def test_copied_rows_are_noticed(data):
     shared = np.isin(order[m // 2 :], order[: m // 2]).sum()
     found = f"^{shared} of the {m - m // 2} certification examples have a twin among the examples"
     with pytest.warns(UserWarning, match=found):
-        MajorityVoteClassifier(n_voters=5, random_state=0).fit(np.tile(X, (3, 1)), np.tile(y, 3))
+        MajorityVoteClassifier("trees", n_voters=5, random_state=0).fit(
+            np.tile(X, (3, 1)), np.tile(y, 3)
+        )
 
 
 def test_rows_of_few_values_may_repeat():
@@ -228,5 +230,5 @@ def test_rows_of_few_values_may_repeat():
     X = rng.integers(2, size=(200, 3))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        MajorityVoteClassifier(n_voters=5, random_state=0).fit(X.astype(float), X[:, 0])
+        MajorityVoteClassifier("trees", n_voters=5, random_state=0).fit(X.astype(float), X[:, 0])
     assert not [warning for warning in caught if "twin" in str(warning.message)]

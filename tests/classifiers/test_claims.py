@@ -38,7 +38,9 @@ def table(three):
 
 
 def vote(**settings):
-    return MajorityVoteClassifier(**{"n_voters": 8, "random_state": 0, **settings})
+    return MajorityVoteClassifier(
+        **{"voters": "trees", "n_voters": 8, "random_state": 0, **settings}
+    )
 
 
 def upper(wrong, delta):
@@ -49,7 +51,7 @@ def upper(wrong, delta):
 def test_both_classes_of_breast_cancer_are_claimed_by_the_default_vote():
     X, y = load_breast_cancer(return_X_y=True)
     names = np.array(["malignant", "benign"])[y]
-    fitted = MajorityVoteClassifier(claims=["recall"], random_state=0).fit(X, names)
+    fitted = MajorityVoteClassifier("trees", claims=["recall"], random_state=0).fit(X, names)
     claims = fitted.certificate_.claims
     assert [claim.about for claim in claims] == [
         *("error", "recall of benign", "recall of malignant"),

@@ -47,7 +47,9 @@ KINDS = ["number", *["category"] * 3, "date", "date", "text", "number"]
 
 
 def vote(**settings):
-    return MajorityVoteClassifier(**{"n_voters": 20, "random_state": 0, **settings})
+    return MajorityVoteClassifier(
+        **{"voters": "trees", "n_voters": 20, "random_state": 0, **settings}
+    )
 
 
 def features_of(fitted):

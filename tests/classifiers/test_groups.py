@@ -29,8 +29,8 @@ def panel(n_groups, rng, rows=8, noise=0.02):
 X, Y, GROUPS = panel(120, np.random.default_rng(0))
 
 
-def small(**settings):
-    return MajorityVoteClassifier(n_voters=5, random_state=0, **settings)
+def small(voters="trees", **settings):
+    return MajorityVoteClassifier(voters, n_voters=5, random_state=0, **settings)
 
 
 def test_whole_groups_train_or_certify_and_one_row_of_each_certifies():
@@ -83,7 +83,7 @@ def test_without_groups_the_certificate_is_false_and_with_them_it_is_not():
     held = {"groups": 0, "rows": 0}
     for seed in range(20):
         X, y, groups = panel(100, rng)
-        vote = MajorityVoteClassifier(n_voters=5, random_state=seed)
+        vote = MajorityVoteClassifier("trees", n_voters=5, random_state=seed)
         held["groups"] += vote.fit(X, y, groups=groups).certificate_.risk_bound >= 0.5
         held["rows"] += vote.fit(X, y).certificate_.risk_bound >= 0.5
     assert held["groups"] >= 17

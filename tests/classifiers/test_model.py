@@ -144,7 +144,7 @@ def test_texts():
 
 
 def test_a_fitted_vote_gives_the_same_number_either_way():
-    vote = MajorityVoteClassifier(n_voters=10, random_state=0).fit(X[TRAIN], NAMES[TRAIN])
+    vote = MajorityVoteClassifier("trees", n_voters=10, random_state=0).fit(X[TRAIN], NAMES[TRAIN])
     one, two = vote.certify(X[NEW], NAMES[NEW]), certify_model(vote, X[NEW], NAMES[NEW])
     assert one == two
     three = certify(vote.predict(X[NEW]), NAMES[NEW])
@@ -198,7 +198,9 @@ def test_a_baseline_read_off_the_sample_is_not_tested():
 
 
 def test_weights_that_were_learned_have_no_interval():
-    vote = MajorityVoteClassifier(n_voters=10, bound="tandem", random_state=0).fit(X, NAMES)
+    vote = MajorityVoteClassifier("trees", n_voters=10, bound="tandem", random_state=0).fit(
+        X, NAMES
+    )
     beside = vote.certificate_.neighbours
     assert not beside.fixed
     assert beside.interval is beside.p_value is None
@@ -301,7 +303,7 @@ def test_answers_in_an_array_that_is_used_again_are_counted_as_they_were():
     assert not certificate.findings
 
 
-VOTE = MajorityVoteClassifier(n_voters=5, bound="lacasse", random_state=0)
+VOTE = MajorityVoteClassifier("trees", n_voters=5, bound="lacasse", random_state=0)
 
 
 def test_a_vote_inside_of_something_knows_its_rows():

@@ -189,7 +189,7 @@ def test_the_settings_of_later_change_nothing(rows):
     X, y = rows
     vote = oob().fit(X, y).set_params(certification="split", bag_size=0.7)
     vote.verify(X, y)
-    split = MajorityVoteClassifier(n_voters=5, bound="lacasse", random_state=0).fit(X, y)
+    split = MajorityVoteClassifier("trees", n_voters=5, bound="lacasse", random_state=0).fit(X, y)
     split.set_params(certification="oob").verify(X, y)
 
 

@@ -95,7 +95,7 @@ def test_a_row_that_comes_again_by_chance_is_counted():
         return X, y
 
     rng = np.random.default_rng(0)
-    vote = MajorityVoteClassifier(bound="heldout", n_voters=11, random_state=0)
+    vote = MajorityVoteClassifier("trees", bound="heldout", n_voters=11, random_state=0)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         vote.fit(*draw(400, rng))
@@ -190,7 +190,7 @@ def test_certify_with_any_bound(data, small, votes_by_hand):
 
 def test_the_default_is_the_smallest_of_several(data, votes_by_hand):
     X, y, X_new, y_new = data
-    vote = MajorityVoteClassifier(n_voters=11, random_state=0).fit(X, y)
+    vote = MajorityVoteClassifier("trees", n_voters=11, random_state=0).fit(X, y)
     shares = [["heldout", 0.9], ["occam", 0.05], ["dirichlet", 0.05]]
     expected = {"delta": 0.05, "constant": "one-sided", "shares": shares}
     assert vote.certificate_.bound == "best"
@@ -313,7 +313,7 @@ def discrete(seed, m=1000):
 def test_a_part_of_discrete_data_is_known_again():
     """512 kinds of rows: each may come again by chance, but not 999 that fit so well."""
     X, y = discrete(0)
-    vote = MajorityVoteClassifier(n_voters=10, random_state=0).fit(X, y)
+    vote = MajorityVoteClassifier("trees", n_voters=10, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="were in the data that this vote was fitted on"):
         vote.certify(X[1:], y[1:])
     with pytest.raises(ValueError, match="evidence counts once"):
@@ -322,6 +322,6 @@ def test_a_part_of_discrete_data_is_known_again():
 
 @pytest.mark.parametrize("m", [5, 50, 300, 1000])
 def test_new_discrete_data_is_welcome(m):
-    vote = MajorityVoteClassifier(n_voters=10, random_state=0).fit(*discrete(0))
+    vote = MajorityVoteClassifier("trees", n_voters=10, random_state=0).fit(*discrete(0))
     for seed in range(1, 6):
         assert vote.certify(*discrete(seed, m)).n_samples == m

@@ -24,7 +24,9 @@ FORMS = {
 
 
 def small(**settings):
-    return MajorityVoteClassifier(**{"n_voters": 5, "random_state": 0, **settings})
+    return MajorityVoteClassifier(
+        **{"voters": "trees", "n_voters": 5, "random_state": 0, **settings}
+    )
 
 
 def found(certificate):

@@ -38,7 +38,9 @@ def trees(count):
 @pytest.fixture(scope="module")
 def looks():
     """A bound that has no constant for all sizes: δ is shared out."""
-    vote = MajorityVoteClassifier(bound="bennett", n_voters=12, random_state=0, anytime=True)
+    vote = MajorityVoteClassifier(
+        "trees", bound="bennett", n_voters=12, random_state=0, anytime=True
+    )
     certificates = []
     for start in range(0, 3000, 600):
         vote.partial_fit(X[start : start + 600], Y[start : start + 600])
@@ -61,7 +63,7 @@ def test_each_look_is_the_bound_at_its_own_delta(looks):
     bound = get_bound("bennett", delta=0.05 / 30)
     value = bound.value(vote.statistics_, vote.weights_)
     assert last.risk_bound == pytest.approx(value, rel=1e-12)
-    later = MajorityVoteClassifier(bound="bennett", n_voters=12, random_state=0)
+    later = MajorityVoteClassifier("trees", bound="bennett", n_voters=12, random_state=0)
     later.partial_fit(X[:600], Y[:600]).partial_fit(X[600:], Y[600:])
     assert later.certificate_.delta == 0.05
     assert later.certificate_.risk_bound < last.risk_bound
@@ -79,7 +81,9 @@ def test_a_look_says_what_it_is_and_survives_a_file(looks):
 
 
 def test_without_anytime_each_certificate_is_at_delta():
-    vote = MajorityVoteClassifier(n_voters=8, random_state=0, bound=get_bound("gibbs", delta=0.2))
+    vote = MajorityVoteClassifier(
+        "trees", n_voters=8, random_state=0, bound=get_bound("gibbs", delta=0.2)
+    )
     vote.partial_fit(X[:600], Y[:600]).partial_fit(X[600:900], Y[600:900])
     assert vote.certificate_.delta == 0.2
     assert "look" not in vote.certificate_.provenance
@@ -93,7 +97,9 @@ def test_new_data_is_certified_at_the_whole_delta(looks):
 
 
 def test_a_bound_for_all_sizes_is_looked_at_for_nothing(tmp_path):
-    vote = MajorityVoteClassifier(bound="lacasse", n_voters=12, random_state=0, anytime=True)
+    vote = MajorityVoteClassifier(
+        "trees", bound="lacasse", n_voters=12, random_state=0, anytime=True
+    )
     for number, start in enumerate(range(0, 1500, 500), start=1):
         vote.partial_fit(X[start : start + 500], Y[start : start + 500])
         certificate = vote.certificate_
@@ -116,7 +122,7 @@ def test_a_bound_for_all_sizes_is_looked_at_for_nothing(tmp_path):
 
 @pytest.mark.parametrize("name", ["best", "heldout"])
 def test_the_test_of_the_prior_vote_is_looked_at_for_nothing(name, tmp_path):
-    vote = MajorityVoteClassifier(bound=name, n_voters=12, random_state=0, anytime=True)
+    vote = MajorityVoteClassifier("trees", bound=name, n_voters=12, random_state=0, anytime=True)
     vote.partial_fit(X[:600], Y[:600]).partial_fit(X[600:900], Y[600:900])
     certificate = vote.certificate_
     assert (certificate.delta, certificate.provenance["look"]) == (0.05, 2)
@@ -131,7 +137,9 @@ def test_the_test_of_the_prior_vote_is_looked_at_for_nothing(name, tmp_path):
 
 def test_the_looks_of_a_bound_object_share_its_own_delta():
     bound = get_bound("tandem", delta=0.1, constant="exact")
-    vote = clone(MajorityVoteClassifier(n_voters=8, bound=bound, anytime=True, random_state=0))
+    vote = clone(
+        MajorityVoteClassifier("trees", n_voters=8, bound=bound, anytime=True, random_state=0)
+    )
     assert vote.fit(X[:600], Y[:600]).certificate_.delta == 0.05
     assert bound.delta == 0.1
 
@@ -154,7 +162,7 @@ def test_many_rows_are_voted_on_in_chunks(monkeypatch):
 def test_chunks_of_any_kind_of_table(kind, monkeypatch):
     pandas = pytest.importorskip("pandas")
     make = {"list": np.ndarray.tolist, "frame": pandas.DataFrame, "sparse": sparse.csr_array}[kind]
-    vote = MajorityVoteClassifier(n_voters=5, bound="lacasse", random_state=0)
+    vote = MajorityVoteClassifier("trees", n_voters=5, bound="lacasse", random_state=0)
     vote.fit(make(X[:500]), Y[:500])
     whole = vote.predict(make(X))
     monkeypatch.setattr(answering, "_VOTES_PER_CHUNK", 5 * 100)
@@ -194,7 +202,7 @@ def test_voters_and_complements_without_weight_are_not_asked():
 
 @pytest.fixture(scope="module")
 def vote():
-    return MajorityVoteClassifier(n_voters=40, bound="gibbs", random_state=0).fit(X, Y)
+    return MajorityVoteClassifier("trees", n_voters=40, bound="gibbs", random_state=0).fit(X, Y)
 
 
 def test_a_pruned_vote_has_the_certificate_of_its_own_weights(vote):
@@ -236,14 +244,16 @@ def test_a_tested_vote_cannot_be_pruned_on_the_sample_that_tested_it():
 
 def test_anytime_cannot_be_changed_afterwards():
     X, y = make_classification(300, 6, random_state=0)
-    vote = MajorityVoteClassifier(n_voters=5, random_state=0).fit(X[:200], y[:200])
+    vote = MajorityVoteClassifier("trees", n_voters=5, random_state=0).fit(X[:200], y[:200])
     with pytest.raises(ValueError, match="anytime must be what it was at the first fit"):
         vote.set_params(anytime=True).partial_fit(X[200:], y[200:])
 
 
 def test_all_looks_share_the_delta_of_the_first(tmp_path):
     X, y = make_classification(300, 6, random_state=0)
-    vote = MajorityVoteClassifier(n_voters=5, bound="bennett", anytime=True, random_state=0)
+    vote = MajorityVoteClassifier(
+        "trees", n_voters=5, bound="bennett", anytime=True, random_state=0
+    )
     vote.fit(X[:200], y[:200]).set_params(delta=0.5).partial_fit(X[200:], y[200:])
     assert vote.certificate_.delta == pytest.approx(0.05 / 6)
     vote.certificate_.to_json(tmp_path / "certificate.json")
@@ -252,7 +262,9 @@ def test_all_looks_share_the_delta_of_the_first(tmp_path):
 
 def test_what_failed_can_be_added_again():
     X, y = make_classification(300, 6, random_state=0)
-    vote = MajorityVoteClassifier(n_voters=5, anytime=True, random_state=0).fit(X[:200], y[:200])
+    vote = MajorityVoteClassifier("trees", n_voters=5, anytime=True, random_state=0).fit(
+        X[:200], y[:200]
+    )
     before = vote.certificate_
     with pytest.raises(ValueError, match="solver"):
         vote.set_params(solver="typo").partial_fit(X[200:], y[200:])
@@ -265,7 +277,7 @@ def test_what_failed_can_be_added_again():
 
 def test_a_pruned_vote_remembers_for_itself():
     X, y = make_classification(300, 6, random_state=0)
-    vote = MajorityVoteClassifier(n_voters=5, bound="lacasse", random_state=0)
+    vote = MajorityVoteClassifier("trees", n_voters=5, bound="lacasse", random_state=0)
     vote.fit(X[:200], y[:200])
     vote.prune(1e-3).partial_fit(X[200:], y[200:])
     assert vote.partial_fit(X[200:], y[200:]).certificate_.n_samples == 200

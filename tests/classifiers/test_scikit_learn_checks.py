@@ -27,7 +27,7 @@ class StumpVote(MajorityVoteClassifier):
 
 
 ESTIMATORS = [
-    MajorityVoteClassifier(n_voters=10, random_state=0),
+    MajorityVoteClassifier("trees", n_voters=10, random_state=0),
     StumpVote(voters="stumps", random_state=0),
     MajorityVoteClassifier(voters=RandomForestClassifier(5), random_state=0),
     CBBoostClassifier(n_voters=10, random_state=0),

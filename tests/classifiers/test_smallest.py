@@ -37,7 +37,7 @@ def kept(vote):
 
 
 def fitted(bound="tandem", **settings):
-    settings = {"n_voters": N, "random_state": 0, **settings}
+    settings = {"voters": "trees", "n_voters": N, "random_state": 0, **settings}
     return MajorityVoteClassifier(bound=bound, **settings).fit(X, Y)
 
 
@@ -167,7 +167,7 @@ def test_part_b_has_no_say_in_the_choice(tested):
     _, part_b = parts()
     turned = Y.copy()
     turned[part_b] = 1 - turned[part_b]
-    other = MajorityVoteClassifier(bound=BEST, n_voters=N, random_state=0).fit(X, turned)
+    other = MajorityVoteClassifier("trees", bound=BEST, n_voters=N, random_state=0).fit(X, turned)
     first, second = tested.smallest(0.02, X, Y), other.smallest(0.02, X, turned)
     assert np.array_equal(first.certificate_.prior, second.certificate_.prior)
     assert np.array_equal(first.sizes_["limits"], second.sizes_["limits"])
@@ -224,7 +224,7 @@ def test_a_given_prior_orders_the_voters():
 def test_many_classes_and_groups():
     X, y = load_digits(return_X_y=True)
     groups = np.arange(len(y)) // 2
-    vote = MajorityVoteClassifier(bound="heldout", n_voters=N, random_state=0)
+    vote = MajorityVoteClassifier("trees", bound="heldout", n_voters=N, random_state=0)
     vote.fit(X, y, groups=groups, by={"odd": y % 2})
     smaller = vote.smallest(0.05, X, y, groups=groups, by={"odd": y % 2})
     assert kept(smaller) < N
@@ -369,7 +369,9 @@ def test_a_split_that_cannot_be_drawn_again():
     vote = fitted("heldout", random_state=np.random.RandomState(0))
     with pytest.raises(ValueError, match="it cannot be drawn again"):
         vote.smallest(0.1, X, Y)
-    grown = MajorityVoteClassifier(bound=BEST, n_voters=N, random_state=0).fit(X[:500], Y[:500])
+    grown = MajorityVoteClassifier("trees", bound=BEST, n_voters=N, random_state=0).fit(
+        X[:500], Y[:500]
+    )
     with pytest.raises(ValueError, match="it cannot be redone"):
         grown.partial_fit(X[500:], Y[500:]).smallest(0.1, X, Y)
 
@@ -382,7 +384,9 @@ def test_claims_must_be_counted_again():
 
 
 def test_too_few_rows_to_choose_on():
-    vote = MajorityVoteClassifier(n_voters=5, bound="heldout", random_state=0).fit(X[:30], Y[:30])
+    vote = MajorityVoteClassifier("trees", n_voters=5, bound="heldout", random_state=0).fit(
+        X[:30], Y[:30]
+    )
     with pytest.raises(ValueError, match="at least 20 rows in part A"):
         vote.smallest(0.1, X[:30], Y[:30])
 

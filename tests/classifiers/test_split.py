@@ -148,7 +148,7 @@ def test_recorded_seed_gives_the_vote_again(voters, data):
 def test_two_fits_without_a_seed_differ(data):
     X, y, *_ = data
     seeds = {
-        MajorityVoteClassifier(n_voters=2).fit(X, y).certificate_.provenance["seed"]
+        MajorityVoteClassifier("trees", n_voters=2).fit(X, y).certificate_.provenance["seed"]
         for _ in range(3)
     }
     assert len(seeds) == 3

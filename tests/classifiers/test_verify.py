@@ -27,7 +27,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def vote(data):
-    return MajorityVoteClassifier(bound="lacasse", n_voters=10, random_state=3).fit(*data)
+    return MajorityVoteClassifier("trees", bound="lacasse", n_voters=10, random_state=3).fit(*data)
 
 
 @pytest.mark.parametrize("learner", [MajorityVoteClassifier, CBBoostClassifier])
@@ -38,7 +38,7 @@ def test_the_split_is_drawn_again(learner, size, data):
 
 
 def test_a_split_without_a_seed_of_its_own_was_given_one(data):
-    MajorityVoteClassifier(n_voters=5).fit(*data).verify(*data)
+    MajorityVoteClassifier("trees", n_voters=5).fit(*data).verify(*data)
 
 
 def test_frozen_voters_certify_on_all_of_the_data(data):
@@ -73,7 +73,7 @@ def test_other_data_is_found(change, vote, data):
 
 
 def test_weights_of_another_vote_are_found(vote, data):
-    other = MajorityVoteClassifier(n_voters=10, bound="gibbs", random_state=3).fit(*data)
+    other = MajorityVoteClassifier("trees", n_voters=10, bound="gibbs", random_state=3).fit(*data)
     assert not np.array_equal(other.weights_, vote.weights_)
     with pytest.raises(CertificateError, match="weights"):
         vote.verify(*data, certificate=other.certificate_)
@@ -87,10 +87,12 @@ def test_a_smaller_bound_is_found(vote, data):
 
 def test_what_cannot_be_checked_says_so(data):
     X, y = data
-    vote = MajorityVoteClassifier(n_voters=5, random_state=np.random.RandomState(0)).fit(X, y)
+    vote = MajorityVoteClassifier("trees", n_voters=5, random_state=np.random.RandomState(0)).fit(
+        X, y
+    )
     with pytest.raises(ValueError, match="no seed of its own"):
         vote.verify(X, y)
-    vote = MajorityVoteClassifier(n_voters=5, random_state=0).fit(X[:200], y[:200])
+    vote = MajorityVoteClassifier("trees", n_voters=5, random_state=0).fit(X[:200], y[:200])
     vote.partial_fit(X[200:], y[200:])
     with pytest.raises(ValueError, match="several calls"):
         vote.verify(X, y)
@@ -230,7 +232,7 @@ def test_copied_rows_are_told_of(vote):
 @pytest.mark.parametrize("prior", [None, "uniform", "learned"])
 def test_a_prior_that_a_model_only_claims_is_found(prior, data):
     """The prior is what the settings make it, not what the saved certificate says."""
-    vote = MajorityVoteClassifier(n_voters=6, prior=prior, bound="gibbs", random_state=0)
+    vote = MajorityVoteClassifier("trees", n_voters=6, prior=prior, bound="gibbs", random_state=0)
     vote.fit(*data).verify(*data)
     honest = vote.certificate_
     bound = get_bound(honest.bound, **honest.bound_parameters)
@@ -253,7 +255,7 @@ def test_a_prior_that_a_model_only_claims_is_found(prior, data):
 
 def test_a_prior_of_the_user_is_the_one_of_the_fit(data):
     prior = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
-    vote = MajorityVoteClassifier(n_voters=6, bound="lacasse", prior=prior, random_state=0)
+    vote = MajorityVoteClassifier("trees", n_voters=6, bound="lacasse", prior=prior, random_state=0)
     vote.fit(*data)
     prior[:] = 1 / 6
     vote.verify(*data)
@@ -266,7 +268,7 @@ def test_a_prior_of_the_user_is_the_one_of_the_fit(data):
 
 def test_another_bound_than_that_of_the_fit_is_found(data):
     """The weights that were learned on part B, claimed to have been tested there."""
-    vote = MajorityVoteClassifier(n_voters=6, bound="tandem", random_state=0).fit(*data)
+    vote = MajorityVoteClassifier("trees", n_voters=6, bound="tandem", random_state=0).fit(*data)
     honest, weights = vote.certificate_, vote.weights_
     bound = get_bound("heldout", fixed_votes=[weights.tolist()])
     X, y = (part[vote_rows(vote, len(data[1]))] for part in data)
@@ -293,7 +295,7 @@ def vote_rows(vote, m):
 
 @pytest.mark.parametrize("bound", ["best", "dirichlet"])
 def test_settings_are_the_same_after_a_file(bound, data, tmp_path):
-    vote = MajorityVoteClassifier(n_voters=6, bound=bound, random_state=0).fit(*data)
+    vote = MajorityVoteClassifier("trees", n_voters=6, bound=bound, random_state=0).fit(*data)
     vote.certificate_.to_json(tmp_path / "certificate.json")
     again = Certificate.from_json(tmp_path / "certificate.json")
     vote.verify(*data, certificate=again)
@@ -302,7 +304,7 @@ def test_settings_are_the_same_after_a_file(bound, data, tmp_path):
 def test_a_prior_that_is_hardly_larger_is_found_where_it_matters(data):
     """A voter that the prior nearly excludes, and a claim that it does so a little less."""
     prior = np.array([1e-30, *[0.2] * 5])
-    vote = MajorityVoteClassifier(n_voters=6, bound="lacasse", prior=prior, random_state=0)
+    vote = MajorityVoteClassifier("trees", n_voters=6, bound="lacasse", prior=prior, random_state=0)
     vote.fit(*data)
     claimed = vote.certificate_.prior.copy()
     claimed[0] = 1e-10

@@ -44,7 +44,7 @@ def test_predict_is_the_weighted_hard_vote(kind, data, small, votes_by_hand):
 
 def test_multiclass_vote_by_hand(three, votes_by_hand):
     _, _, X, y, X_new, y_new = three
-    vote = MajorityVoteClassifier(bound="lacasse", n_voters=12, random_state=0).fit(X, y)
+    vote = MajorityVoteClassifier("trees", bound="lacasse", n_voters=12, random_state=0).fit(X, y)
     predicted = votes_by_hand(vote, X_new)
     shares = np.stack([(predicted == label) @ vote.weights_ for label in range(3)], axis=1)
     assert vote.predict_proba(X_new) == pytest.approx(shares, abs=1e-12)

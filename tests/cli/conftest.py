@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from certivote.cli.app import app
+from options import trees
 
 
 @pytest.fixture(scope="session")
@@ -156,9 +157,7 @@ def certified(run, loans, tmp_path_factory):
     folder = tmp_path_factory.mktemp("certified")
     data = folder / "loans.csv"
     loans.to_csv(data, index=False)
-    done = run(
-        "certify", "loans.csv", "--bound", "lacasse", "--drop", "id", "--n-voters", 10, cwd=folder
-    )
+    done = run("certify", "loans.csv", "--bound", "lacasse", "--drop", "id", *trees(10), cwd=folder)
     results = folder / "loans-certificate"
     return SimpleNamespace(
         folder=results,

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from certivote import Certificate, MajorityVoteClassifier, VoteStatistics
 from certivote.bounds import get_bound
 from certivote.voters.stumps import Stump
+from options import trees
 from reference import MOMENT_BOUNDS
 
 CLAIM = re.compile(
@@ -99,7 +100,7 @@ def test_the_certificate_says_which_data_it_is_of(certified, loans):
 
 def test_assumptions_and_columns_are_printed_if_asked(certified, loans, invoke, tmp_path):
     assert "It assumes" not in certified.stdout
-    options = ("--bound", "lacasse", "--drop", "id", "--n-voters", 10, "--out", "results")
+    options = ("--bound", "lacasse", "--drop", "id", *trees(10), "--out", "results")
     done = invoke("certify", certified.data, *options, "--explain", cwd=tmp_path)
     lines = done.stdout.splitlines()
     for text in certified.certificate["assumptions"]:
@@ -134,7 +135,7 @@ def test_a_vacuous_certificate_says_so(invoke, tmp_path):
     rng = np.random.default_rng(0)
     noise = pd.DataFrame({"x": rng.random(60), "y": rng.integers(2, size=60)})
     noise.to_csv(tmp_path / "noise.csv", index=False)
-    done = invoke("certify", "noise.csv", "--bound", "lacasse", "--n-voters", 3, "-q", cwd=tmp_path)
+    done = invoke("certify", "noise.csv", "--bound", "lacasse", *trees(3), "-q", cwd=tmp_path)
     assert "at most 1.0000. That says nothing" in done.stdout
     assert certificate_in(tmp_path / "noise-certificate")["risk_bound"] == 1.0
 
@@ -149,7 +150,7 @@ def test_every_form_of_a_table_gives_the_same_vote(form, certified, invoke, loan
         loans.to_parquet(tmp_path / form)
     else:
         loans.to_csv(tmp_path / form, sep=separator, index=False)
-    arguments = ("--drop", "id", "--n-voters", 10, "--bound", "lacasse", "--quiet")
+    arguments = ("--drop", "id", *trees(10), "--bound", "lacasse", "--quiet")
     invoke("certify", form, *arguments, cwd=tmp_path)
     fields = certificate_in(tmp_path / f"{form.split('.')[0]}-certificate")
     for name in ("risk_bound", "weights", "evidence", "statistics_sha256"):
@@ -157,18 +158,18 @@ def test_every_form_of_a_table_gives_the_same_vote(form, certified, invoke, loan
 
 
 def test_no_data_at_all_is_breast_cancer(run, invoke, tmp_path):
-    run("certify", "--n-voters", 10, cwd=tmp_path)
+    run("certify", *trees(10), cwd=tmp_path)
     fields = certificate_in(tmp_path / "breast-cancer-certificate")
     assert fields["n_samples"] == 285  # half of 569, rounded up
     assert fields["n_voters"] == 10
-    named = invoke("certify", "breast-cancer", "--n-voters", 10, "--json", cwd=tmp_path)
+    named = invoke("certify", "breast-cancer", *trees(10), "--json", cwd=tmp_path)
     again = json.loads(named.stdout)["certificate"]
     # A certificate says when it was made, and the model holds it.
     assert again | UNLIKE == fields | UNLIKE
 
 
 def test_a_task_of_the_paper_shows_its_test_error(invoke, task_data, tmp_path):
-    done = invoke("certify", "glass", "--n-voters", 10, cwd=tmp_path)
+    done = invoke("certify", "glass", *trees(10), cwd=tmp_path)
     fields = certificate_in(tmp_path / "glass-certificate")
     assert fields["provenance"]["data"] == "glass"
     assert fields["n_samples"] == 54
@@ -183,7 +184,7 @@ def test_a_task_of_the_paper_shows_its_test_error(invoke, task_data, tmp_path):
 @pytest.mark.parametrize("name", MOMENT_BOUNDS)
 def test_bound_delta_and_constant(name, invoke, certified, exact, round_up, tmp_path):
     done = invoke(
-        *("certify", certified.data, "--drop", "id", "--n-voters", 4, "--out", "results"),
+        *("certify", certified.data, "--drop", "id", *trees(4), "--out", "results"),
         *("--bound", name, "--delta", 0.01, "--constant", "maurer", "--quiet"),
         cwd=tmp_path,
     )
@@ -204,7 +205,7 @@ def test_bound_delta_and_constant(name, invoke, certified, exact, round_up, tmp_
 def test_target_drop_and_categorical(invoke, certified, loans, tmp_path):
     invoke(
         *("certify", certified.data, "--target", "city", "--drop", "id", "--drop", "repaid"),
-        *("--categorical", "branch", "--n-voters", 4, "--quiet", "--out", "results"),
+        *("--categorical", "branch", *trees(4), "--quiet", "--out", "results"),
         cwd=tmp_path,
         status=2,  # some cities are missing
     )
@@ -212,7 +213,7 @@ def test_target_drop_and_categorical(invoke, certified, loans, tmp_path):
     known.to_csv(tmp_path / "known.csv", index=False)
     invoke(
         *("certify", "known.csv", "--target", "city", "--drop", "id", "--drop", "repaid"),
-        *("--categorical", "branch", "--n-voters", 4, "--quiet", "--out", "results"),
+        *("--categorical", "branch", *trees(4), "--quiet", "--out", "results"),
         cwd=tmp_path,
     )
     vote = joblib.load(tmp_path / "results" / "model.joblib")
@@ -229,14 +230,14 @@ def test_target_drop_and_categorical(invoke, certified, loans, tmp_path):
 def test_a_column_called_class_is_the_target_wherever_it_is(invoke, numbers, tmp_path):
     first = numbers.rename(columns={"label": "Class"})[["Class", *"abcde"]]
     first.to_csv(tmp_path / "first.csv", index=False)
-    invoke("certify", "first.csv", "--n-voters", 2, "--quiet", cwd=tmp_path)
+    invoke("certify", "first.csv", *trees(2), "--quiet", cwd=tmp_path)
     assert certificate_in(tmp_path / "first-certificate")["provenance"]["target"] == "Class"
 
 
 def test_certify_size_and_seed_draw_the_split(invoke, numbers, split, tmp_path):
     numbers.to_csv(tmp_path / "numbers.csv", index=False)
     invoke(
-        *("certify", "numbers.csv", "--certify-size", 0.33, "--seed", 7, "--n-voters", 5),
+        *("certify", "numbers.csv", "--certify-size", 0.33, "--seed", 7, *trees(5)),
         *("--bound", "lacasse"),
         *("--quiet", "--out", "results"),
         cwd=tmp_path,
@@ -246,15 +247,15 @@ def test_certify_size_and_seed_draw_the_split(invoke, numbers, split, tmp_path):
     assert fields["n_samples"] == len(part_b) == 132
     assert fields["provenance"]["voter_samples"] == len(part_a)
     assert fields["provenance"]["certify_size"] == 0.33
-    trees = pipeline_of(joblib.load(tmp_path / "results" / "model.joblib"))[1]
+    grown = pipeline_of(joblib.load(tmp_path / "results" / "model.joblib"))[1]
     rows, labels = numbers.iloc[part_b], numbers["label"].to_numpy()[part_b]
     X = rows.drop(columns="label").to_numpy(dtype=np.float32)
-    errors = [np.count_nonzero(tree.predict(X) != labels) for tree in trees]
+    errors = [np.count_nonzero(tree.predict(X) != labels) for tree in grown]
     mean = np.average(errors, weights=fields["weights"]) / len(part_b)
     assert fields["evidence"]["gibbs_risk"] == pytest.approx(mean, abs=1e-12)
     # Trees that are grown to the end know their own rows.
     X_a = numbers.iloc[part_a].drop(columns="label").to_numpy(dtype=np.float32)
-    for tree in trees:
+    for tree in grown:
         assert np.array_equal(tree.predict(X_a), numbers["label"].to_numpy()[part_a])
 
 
@@ -285,7 +286,7 @@ def test_three_tenths_of_many_rows_certify(invoke, tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=5000)
     pd.DataFrame({"x": y + rng.normal(size=5000), "y": y}).to_csv(tmp_path / "m.csv", index=False)
-    invoke("certify", "m.csv", "--n-voters", 2, "--quiet", cwd=tmp_path)
+    invoke("certify", "m.csv", *trees(2), "--quiet", cwd=tmp_path)
     fields = certificate_in(tmp_path / "m-certificate")
     assert fields["n_samples"] == 1500
     assert fields["provenance"]["certify_size"] == 0.3
@@ -309,7 +310,7 @@ def test_mixed_voters_come_with_weights_that_part_b_tests(invoke, numbers, tmp_p
 def test_quiet_says_only_the_claim_and_jobs_change_nothing(run, certified, loans, tmp_path):
     loans.to_csv(tmp_path / "loans.csv", index=False)
     done = run(
-        *("certify", "loans.csv", "--drop", "id", "--n-voters", 10, "--jobs", 2, "--quiet"),
+        *("certify", "loans.csv", "--drop", "id", *trees(10), "--jobs", 2, "--quiet"),
         *("--bound", "lacasse"),
         *("--out", "elsewhere"),
         cwd=tmp_path,
@@ -325,7 +326,7 @@ def test_quiet_says_only_the_claim_and_jobs_change_nothing(run, certified, loans
 def test_json_and_another_seed(run, certified, loans, round_up, tmp_path):
     loans.to_csv(tmp_path / "loans.csv", index=False)
     done = run(
-        *("certify", "loans.csv", "--drop", "id", "--n-voters", 10, "--seed", 1, "--json"),
+        *("certify", "loans.csv", "--drop", "id", *trees(10), "--seed", 1, "--json"),
         cwd=tmp_path,
     )
     result = json.loads(done.stdout)
@@ -343,7 +344,7 @@ def test_quiet_is_quiet_about_a_category_that_is_new_in_part_b(invoke, loans, sp
     changed = loans.copy()
     changed.loc[split(len(loans))[1][0], "city"] = "Brest"
     changed.to_csv(tmp_path / "loans.csv", index=False)
-    done = invoke("certify", "loans.csv", "--drop", "id", "--n-voters", 3, "-q", cwd=tmp_path)
+    done = invoke("certify", "loans.csv", "--drop", "id", *trees(3), "-q", cwd=tmp_path)
     assert done.stderr == ""
 
 
@@ -361,7 +362,7 @@ def two_fits(invoke, loans, split, tmp_path_factory):
     changed.loc[part_b[60:70], "age"] = np.nan
     for name, frame in (("plain", loans), ("changed", changed)):
         frame.to_csv(folder / f"{name}.csv", index=False)
-        invoke("certify", f"{name}.csv", "--drop", "id", "--n-voters", 5, "--quiet", cwd=folder)
+        invoke("certify", f"{name}.csv", "--drop", "id", *trees(5), "--quiet", cwd=folder)
     votes = [
         joblib.load(folder / f"{name}-certificate" / "model.joblib")
         for name in ("plain", "changed")
@@ -412,7 +413,7 @@ def test_many_categories_become_fifty(invoke, tmp_path):
     y = rng.integers(2, size=400)
     frame = pd.DataFrame({"word": [f"w{i % 80}" for i in range(400)], "x": y + rng.random(400)})
     frame.assign(y=y).to_csv(tmp_path / "words.csv", index=False)
-    invoke("certify", "words.csv", "--n-voters", 3, "--quiet", cwd=tmp_path)
+    invoke("certify", "words.csv", *trees(3), "--quiet", cwd=tmp_path)
     columns = pipeline_of(joblib.load(tmp_path / "words-certificate" / "model.joblib"))[0]
     assert columns.transform(frame.astype({"word": object})).shape == (400, 1 + 50)
 
@@ -461,6 +462,6 @@ def test_up_to_ten_classes_are_listed(invoke, numbers, tmp_path):
     for n in (10, 11):
         labels = [f"c{i % n:02}" for i in range(400)]
         numbers.assign(label=labels).to_csv(tmp_path / "t.csv", index=False)
-        done = invoke("certify", "t.csv", "--n-voters", 3, cwd=tmp_path)
+        done = invoke("certify", "t.csv", *trees(3), cwd=tmp_path)
         named = ", ".join(f"c{i:02} (40)" for i in range(10)) if n == 10 else "11 classes"
         assert f"; {named}.\n" in done.stdout

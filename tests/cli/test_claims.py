@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from certivote import Certificate, MajorityVoteClassifier
 from certivote.tables import read_table
+from options import trees
 
 DELTA = 0.05
 
@@ -134,7 +135,7 @@ def test_python_and_the_command_line_agree(folder, invoke):
     options = ("--claim", "recall", "--claim", "error by region", "--share", "error=0.4")
     options += ("--share", "recall=0.3", "--share", "error by region=0.3", "--abstain", "0.1")
     options += ("--share", "abstain=0")
-    arguments = ("--target", "ill", "--drop", "id", "--out", "trained", "--n-voters", "20", "-q")
+    arguments = ("--target", "ill", "--drop", "id", "--out", "trained", *trees(20), "-q")
     done = invoke("certify", "old.csv", *arguments, *options, cwd=folder, status=2)
     assert "the share of 'abstain' must be" in done.stderr
     options = options[:-4]
@@ -142,7 +143,7 @@ def test_python_and_the_command_line_agree(folder, invoke):
     table = read_table(folder / "old.csv", "ill", drop="id", by="region")
     shares = {"error": 0.4, "recall": 0.3, "error by region": 0.3}
     vote = MajorityVoteClassifier(
-        n_voters=20, random_state=0, claims=["recall", "error by region"], shares=shares
+        "trees", n_voters=20, random_state=0, claims=["recall", "error by region"], shares=shares
     )
     vote.fit(table.X, table.y, by=table.by)
     written = Certificate.from_json(folder / "trained" / "certificate.json")
@@ -194,7 +195,7 @@ def test_what_cannot_be_claimed(folder, invoke, options, words):
     (folder / "lacks.csv").write_text(",no,maybe\nno,0,1\nmaybe,1,0\n")
     (folder / "negative.csv").write_text(",no,yes\nno,0,1\nyes,-1,0\n")
     (folder / "askew.csv").write_text(",no,yes\nno,0,1\nmaybe,1,0\n")
-    arguments = ("--target", "ill", "--drop", "id", "--n-voters", "5", "--out", "bad", "-q")
+    arguments = ("--target", "ill", "--drop", "id", *trees(5), "--out", "bad", "-q")
     done = invoke("certify", "old.csv", *arguments, *options, cwd=folder, status=2)
     assert words in done.stderr
     assert not (folder / "bad").exists()
@@ -210,7 +211,7 @@ def test_groups_with_gaps_are_refused(folder, invoke):
 
 
 def test_verify_speaks_of_an_older_model_only_where_there_is_one(folder, invoke):
-    arguments = ("--target", "ill", "--drop", "id", "--n-voters", "5", "--out", "older", "-q")
+    arguments = ("--target", "ill", "--drop", "id", *trees(5), "--out", "older", "-q")
     invoke("certify", "old.csv", *arguments, "--claim", "error by region", cwd=folder)
     everything = ("--model", "older/model.joblib", "--data", "old.csv")
     done = invoke("verify", "older/certificate.json", *everything, cwd=folder)

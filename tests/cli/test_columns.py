@@ -12,6 +12,7 @@ from certivote.tables import read_table
 from certivote.tables.asked import Asked
 from certivote.tables.reading import read_asked
 from certivote.tables.values import Values
+from options import trees
 
 
 @pytest.fixture
@@ -322,7 +323,7 @@ def test_a_model_of_dates_takes_text_and_types(invoke, plain, tmp_path):
     frame = plain.assign(day=days)
     frame.assign(day=days.dt.strftime("%d.%m.%Y")).to_csv(tmp_path / "t.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet")
-    options = ("--target", "y", "--n-voters", 3, "-q")
+    options = ("--target", "y", *trees(3), "-q")
     answers = []
     for kind in ("csv", "parquet"):
         invoke("certify", f"t.{kind}", *options, "--out", kind, cwd=tmp_path)

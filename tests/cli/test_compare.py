@@ -14,9 +14,10 @@ from certivote import certify
 from certivote.bounds import bound_at, get_bound, list_bounds
 from certivote.learners import cb_boost
 from certivote.statistics import VoteStatistics
+from options import trees
 
 LEARNERS = ["cb-boost", "mincq", "cqboost"]
-COMMON = ("numbers.csv", "--n-voters", 8, "--seed", 5, "--certify-size", 0.6, "--test-size", 0.2)
+COMMON = ("numbers.csv", *trees(8), "--seed", 5, "--certify-size", 0.6, "--test-size", 0.2)
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +198,7 @@ def test_three_classes_have_bounds_only(invoke, tmp_path):
         np.round(rng.normal(0, 0.6, (240, 3)) + y[:, None], 3), columns=list("abc")
     )
     frame.assign(kind=np.array(["ant", "bee", "fly"])[y]).to_csv(tmp_path / "i.csv", index=False)
-    done = invoke("compare", "i.csv", "--n-voters", 5, "--quiet", cwd=tmp_path)
+    done = invoke("compare", "i.csv", *trees(5), "--quiet", cwd=tmp_path)
     assert done.stderr == ""
     heading, *rows, baseline = [line.split("\t")[0] for line in done.stdout.splitlines()]
     assert heading == "learner"
@@ -208,7 +209,7 @@ def test_three_classes_have_bounds_only(invoke, tmp_path):
 
 def test_what_throws_doubt_on_the_rows_is_said(invoke, numbers, tmp_path):
     numbers.assign(patient=np.repeat(np.arange(100), 4)).to_csv(tmp_path / "n.csv", index=False)
-    few = ("n.csv", "--target", "label", "--drop", "patient", "--n-voters", 2)
+    few = ("n.csv", "--target", "label", "--drop", "patient", *trees(2))
     done = invoke("compare", *few, "--quiet", cwd=tmp_path)
     line, hint = done.stdout.splitlines()[-2:]
     assert "(--group, --time) are for certify" in hint
@@ -224,7 +225,7 @@ def test_what_only_certify_looks_for_is_not_left_unsaid(invoke, numbers, tmp_pat
     rows = each.iloc[np.arange(400) // 4] + np.random.default_rng(0).normal(0, 0.01, (400, 1))
     rows["label"] = np.random.default_rng(1).integers(2, size=400)
     rows.to_csv(tmp_path / "n.csv", index=False)
-    few = ("n.csv", "--target", "label", "--n-voters", 2)
+    few = ("n.csv", "--target", "label", *trees(2))
     made = json.loads(invoke("certify", *few, "--json", cwd=tmp_path).stdout)
     assert any("rows beside each other" in text for text in made["certificate"]["findings"])
     done = invoke("compare", *few, cwd=tmp_path)
@@ -234,7 +235,7 @@ def test_what_only_certify_looks_for_is_not_left_unsaid(invoke, numbers, tmp_pat
 
 def test_what_is_unusual_is_said(invoke, numbers, tmp_path):
     numbers.assign(a=1).to_csv(tmp_path / "n.csv", index=False)
-    done = invoke("compare", "n.csv", "--n-voters", 2, cwd=tmp_path)
+    done = invoke("compare", "n.csv", *trees(2), cwd=tmp_path)
     notes = [line for line in done.stderr.splitlines() if line.startswith("note: ")]
     assert notes == [
         "note: column 'a': one value only",
@@ -243,7 +244,7 @@ def test_what_is_unusual_is_said(invoke, numbers, tmp_path):
 
 
 def test_a_task_keeps_its_own_test_rows(invoke, task_data, tmp_path):
-    done = invoke("compare", "glass", "--n-voters", 5, "--json", cwd=tmp_path)
+    done = invoke("compare", "glass", *trees(5), "--json", cwd=tmp_path)
     result = json.loads(done.stdout)
     assert result["test_examples"] == 107
     assert result["training_examples"] + result["certification_examples"] == 107

@@ -138,7 +138,7 @@ def test_labels_written_otherwise_are_matched_by_the_positive_one(folder, invoke
 
 def test_votes_of_this_library_are_compared_too(folder, invoke, tmp_path):
     X, y = TRAIN[["a", "b", "c"]], TRAIN["ill"]
-    vote = MajorityVoteClassifier(n_voters=5, random_state=0).fit(X, y)
+    vote = MajorityVoteClassifier("trees", n_voters=5, random_state=0).fit(X, y)
     joblib.dump(vote, tmp_path / "vote.joblib")
     out = tmp_path / "out"
     run = ("compare-models", "one.joblib", tmp_path / "vote.joblib", *OPTIONS, "--out", out)

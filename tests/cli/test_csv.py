@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from certivote.tables import read_table
+from options import trees
 
 
 @pytest.fixture
@@ -94,14 +95,14 @@ NOTE = f"note: the first column {LEFT_OUT}."
 def test_an_index_of_pandas_is_left_out_and_said(indexed, invoke):
     claims = {}
     for name in ("indexed", "plain"):
-        done = invoke("certify", f"{name}.csv", "--n-voters", 3, cwd=indexed)
+        done = invoke("certify", f"{name}.csv", *trees(3), cwd=indexed)
         said = [line for line in (done.stdout + done.stderr).splitlines() if LEFT_OUT in line]
         assert said == [f"the first column {LEFT_OUT}"] * (name == "indexed")  # and not twice
         (claims[name],) = (line for line in done.stdout.splitlines() if line.startswith("With "))
         vote = joblib.load(indexed / f"{name}-certificate" / "model.joblib")
         assert vote.feature_names_in_.tolist() == list("abcde")
     assert claims["indexed"] == claims["plain"]
-    quiet = invoke("certify", "indexed.csv", "--n-voters", 3, "--quiet", cwd=indexed)
+    quiet = invoke("certify", "indexed.csv", *trees(3), "--quiet", cwd=indexed)
     assert quiet.stderr == ""
 
 
@@ -113,7 +114,7 @@ def without_index(predictions):
 
 
 def test_all_commands_read_an_index_in_one_way(indexed, invoke):
-    invoke("certify", "indexed.csv", "--n-voters", 3, cwd=indexed)
+    invoke("certify", "indexed.csv", *trees(3), cwd=indexed)
     model, certificate = (
         f"indexed-certificate/{name}" for name in ("model.joblib", "certificate.json")
     )
@@ -124,7 +125,7 @@ def test_all_commands_read_an_index_in_one_way(indexed, invoke):
     )
     assert without_index(first.stdout) == second.stdout
     assert NOTE.replace("left out", "kept as it is") in first.stderr.splitlines()
-    done = invoke("compare", "indexed.csv", "--n-voters", 3, "--json", cwd=indexed)
+    done = invoke("compare", "indexed.csv", *trees(3), "--json", cwd=indexed)
     assert done.stderr == ""
     assert json.loads(done.stdout)["n_voters"] == 3
 

@@ -11,6 +11,7 @@ from certivote.datasets import list_datasets
 from certivote.tables import read_table
 from certivote.tables.asked import Asked
 from certivote.tables.reading import read_asked
+from options import trees
 
 
 @pytest.fixture
@@ -237,12 +238,12 @@ def test_options_of_files_are_refused_for_a_name(invoke, tmp_path):
 
 def test_a_file_goes_before_a_name(invoke, numbers, tmp_path):
     numbers.to_csv(tmp_path / "digits", index=False)
-    done = invoke("certify", "digits", "--n-voters", 2, "--json", cwd=tmp_path)
+    done = invoke("certify", "digits", *trees(2), "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["certificate"]["provenance"]["target"] == "label"
 
 
 def test_digits_have_ten_classes(invoke, tmp_path):
-    invoke("certify", "digits", "--n-voters", 3, "--quiet", cwd=tmp_path)
+    invoke("certify", "digits", *trees(3), "--quiet", cwd=tmp_path)
     vote = joblib.load(tmp_path / "digits-certificate" / "model.joblib")
     assert vote.classes_.tolist() == list(range(10))
     assert vote.n_features_in_ == 64

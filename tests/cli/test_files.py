@@ -16,8 +16,9 @@ import pandas as pd
 import pytest
 
 from certivote.tables import read_table
+from options import trees
 
-SMALL = ("--target", "repaid", "--drop", "id", "--n-voters", 3, "-q")
+SMALL = ("--target", "repaid", "--drop", "id", *trees(3), "-q")
 
 
 def zipped(text, *names):

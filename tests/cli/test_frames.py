@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from certivote import MajorityVoteClassifier
+from options import trees
 
 M = 200
 
@@ -32,8 +33,8 @@ def frame():
     )
 
 
-def in_python(frame, **settings):
-    vote = MajorityVoteClassifier(n_voters=5, random_state=3, **settings)
+def in_python(frame, voters="trees", **settings):
+    vote = MajorityVoteClassifier(voters, n_voters=5, random_state=3, **settings)
     return vote.fit(frame.drop(columns="outcome"), frame["outcome"])
 
 
@@ -63,13 +64,13 @@ def test_dates_from_parquet(frame, invoke, tmp_path):
         seen=(pd.Timestamp("2021-01-01", tz="Asia/Kolkata") + days),
     )
     frame.to_parquet(tmp_path / "d.parquet")
-    theirs = certify(invoke, tmp_path, "d.parquet", "--n-voters", 5)
+    theirs = certify(invoke, tmp_path, "d.parquet", *trees(5))
     assert theirs["statistics_sha256"] == in_python(frame).certificate_.statistics_sha256
 
 
 def test_texts_are_said_to_be_turned_into_words(frame, invoke, tmp_path):
     frame.to_csv(tmp_path / "d.csv", index=False)
-    options = ("--target", "outcome", "--n-voters", 5, "--out", "o")
+    options = ("--target", "outcome", *trees(5), "--out", "o")
     done = invoke("certify", "d.csv", *options, "--explain", cwd=tmp_path)
     assert "column 'said': text: turned into words" in done.stdout + done.stderr
     assert "text: turned into words" in (tmp_path / "o" / "report.html").read_text("utf-8")
@@ -80,7 +81,7 @@ def test_texts_are_said_to_be_turned_into_words(frame, invoke, tmp_path):
 def test_a_vote_of_python_is_asked_by_the_command_line(columns, frame, invoke, tmp_path):
     """One of texts alone knows no names of columns."""
     X = frame["said"].tolist() if len(columns) == 1 else frame[columns]
-    vote = MajorityVoteClassifier(n_voters=5, random_state=0).fit(X, frame["outcome"])
+    vote = MajorityVoteClassifier("trees", n_voters=5, random_state=0).fit(X, frame["outcome"])
     joblib.dump(vote, tmp_path / "m.joblib")
     frame[columns].to_csv(tmp_path / "d.csv", index=False)
     done = invoke("predict", "m.joblib", "d.csv", "--quiet", cwd=tmp_path)
@@ -91,7 +92,7 @@ def test_a_vote_of_python_is_asked_by_the_command_line(columns, frame, invoke, t
 def test_texts_in_a_safe_model(frame, invoke, tmp_path):
     pytest.importorskip("skops")
     frame.to_csv(tmp_path / "d.csv", index=False)
-    certify(invoke, tmp_path, "d.csv", "--n-voters", 5)
+    certify(invoke, tmp_path, "d.csv", *trees(5))
     labels = {
         name: invoke("predict", f"o/{name}", "d.csv", "--quiet", cwd=tmp_path).stdout
         for name in ("model.skops", "model.joblib")

@@ -12,6 +12,7 @@ import pytest
 
 from certivote import MajorityVoteClassifier
 from certivote.tables import read_table
+from options import trees
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ class First:
         return np.where(np.asarray(X)[:, -2].astype(float) > 0, "yes", "no")
 
 
-SMALL = ("--target", "label", "--n-voters", 5, "--out", "o")
+SMALL = ("--target", "label", *trees(5), "--out", "o")
 
 
 def certificate(tmp_path):
@@ -58,7 +59,7 @@ def test_a_group(panel, invoke, tmp_path):
     assert made["findings"] == []
     verified(invoke, tmp_path)
     # The same in Python, from the same rows and seed.
-    vote = MajorityVoteClassifier(n_voters=5, random_state=0)
+    vote = MajorityVoteClassifier("trees", n_voters=5, random_state=0)
     vote.fit(panel[["a", "b", "c"]], panel["label"], groups=panel["man"])
     assert made["risk_bound"] == vote.certificate_.risk_bound
 
@@ -78,7 +79,7 @@ def test_two_columns_make_a_group(panel, invoke, tmp_path):
     assert (made["n_samples"], made["provenance"]["grouped_by"]) == (36, '["town", "number"]')
     verified(invoke, tmp_path)
     # It is the split by man, whose names are as many.
-    vote = MajorityVoteClassifier(bound="heldout", n_voters=5, random_state=0)
+    vote = MajorityVoteClassifier("trees", bound="heldout", n_voters=5, random_state=0)
     vote.fit(panel[["a", "b", "c"]], panel["label"], groups=panel["man"])
     ours = joblib.load(tmp_path / "o" / "model.joblib")
     assert ours.certificate_.risk_bound == vote.certificate_.risk_bound
@@ -148,7 +149,7 @@ def test_predict_leaves_the_group_out(panel, invoke, tmp_path):
 def test_a_model_by_groups(panel, invoke, tmp_path):
     panel.iloc[:180].to_csv(tmp_path / "old.csv", index=False)
     panel.iloc[180:].to_csv(tmp_path / "t.csv", index=False)
-    train = ("--target", "label", "--n-voters", 3, "--out", "m", "-q", "--group", "man")
+    train = ("--target", "label", *trees(3), "--out", "m", "-q", "--group", "man")
     invoke("certify", "old.csv", *train, cwd=tmp_path)
     model = ("--model", "m/model.joblib", "--target", "label", "--out", "o", "--seed", 5)
     invoke("certify", "t.csv", *model, "--group", "man", cwd=tmp_path)
@@ -242,7 +243,7 @@ def test_other_names_of_the_same_groups_are_no_finding(invoke, tmp_path):
     frame = frame.assign(y=rng.choice(["no", "yes"], 800))
     frame.drop(columns="patient").to_csv(tmp_path / "one.csv", index=False)
     frame.to_csv(tmp_path / "two.csv", index=False)
-    arguments = ("--target", "y", "--n-voters", "5", "--json", "--group", "iso_id")
+    arguments = ("--target", "y", *trees(5), "--json", "--group", "iso_id")
     done = invoke("certify", "one.csv", *arguments, cwd=tmp_path)
     assert json.loads(done.stdout)["certificate"]["findings"] == []
     done = invoke("certify", "two.csv", *arguments, cwd=tmp_path)

@@ -10,8 +10,9 @@ from pandas._libs.parsers import STR_NA_VALUES
 
 from certivote.tables import read_table
 from certivote.tables.asked import USUALLY_MISSING
+from options import trees
 
-SMALL = ("--target", "grade", "--n-voters", 3, "--out", "o")
+SMALL = ("--target", "grade", *trees(3), "--out", "o")
 FILES = ("o/certificate.json", "--model", "o/model.joblib", "--data", "t.csv")
 
 
@@ -186,7 +187,7 @@ def test_predict_reads_missing_values_as_the_certificate_says(invoke, tmp_path):
     frame = pd.DataFrame({"colour": colour, "size": rng.normal(size=200)})
     frame["label"] = np.where(colour == "NA", "yes", "no")
     frame.to_csv(tmp_path / "t.csv", index=False)
-    options = ("--na-values", "gone", "--n-voters", 5, "--out", "o", "--target", "label")
+    options = ("--na-values", "gone", *trees(5), "--out", "o", "--target", "label")
     invoke("certify", "t.csv", *options, cwd=tmp_path)
     done = invoke("predict", "o/model.joblib", "t.csv", "-q", cwd=tmp_path)
     predicted = pd.read_csv(io.StringIO(done.stdout), keep_default_na=False)["prediction"]

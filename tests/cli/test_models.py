@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from certivote import VoteStatistics
 from certivote.bounds import get_bound
+from options import trees
 
 FEATURES = list("abcde")
 LABELS = np.array(["no", "yes"])
@@ -213,7 +214,7 @@ def test_a_saved_vote_reads_columns_as_it_was_trained(invoke, loans, as_trained,
     first, second = loans.iloc[:200], loans.iloc[200:]
     first.to_csv(tmp_path / "first.csv", index=False)
     second.to_csv(tmp_path / "new.csv", index=False)
-    arguments = ("--drop", "id", "--categorical", "branch", "--n-voters", 5, "--quiet")
+    arguments = ("--drop", "id", "--categorical", "branch", *trees(5), "--quiet")
     invoke("certify", "first.csv", *arguments, "--out", "first", cwd=tmp_path)
     model = tmp_path / "first" / "model.joblib"
     arguments = ("--model", model, "--target", "repaid", "--quiet")
@@ -244,7 +245,7 @@ def test_a_new_certificate_does_not_stand_beside_another_model(
     invoke, vote_path, newer, numbers, tmp_path
 ):
     numbers.to_csv(tmp_path / "numbers.csv", index=False)
-    invoke("certify", "numbers.csv", "--n-voters", 2, "--out", "results", "-q", cwd=tmp_path)
+    invoke("certify", "numbers.csv", *trees(2), "--out", "results", "-q", cwd=tmp_path)
     invoke("certify", newer, "--model", vote_path, "--out", "results", "-q", cwd=tmp_path)
     left = tmp_path / "results" / "model.joblib"
     weights = json.loads((tmp_path / "results" / "certificate.json").read_text())["weights"]

@@ -9,6 +9,7 @@ import pytest
 
 import certivote.report
 from certivote.cli.output import write_folder
+from options import trees
 
 ESCAPE = "\x1b"
 
@@ -33,7 +34,7 @@ def broken_report(monkeypatch):
 
 def test_a_failure_leaves_no_folder(broken_report, invoke, numbers, tmp_path):
     numbers.to_csv(tmp_path / "numbers.csv", index=False)
-    done = invoke("certify", "numbers.csv", "--n-voters", 2, "-q", cwd=tmp_path, status=2)
+    done = invoke("certify", "numbers.csv", *trees(2), "-q", cwd=tmp_path, status=2)
     assert done.stderr == "error: no space left on device\n"
     assert done.stdout == ""
     assert [path.name for path in tmp_path.iterdir()] == ["numbers.csv"]
@@ -57,7 +58,7 @@ def test_older_results_are_replaced_and_other_files_stay(invoke, numbers, tmp_pa
     folder.mkdir()
     for name in ("model.joblib", "certificate.json", "report.html", "notes.txt"):
         (folder / name).write_text(f"older {name}")
-    invoke("certify", "numbers.csv", "--n-voters", 2, "--out", folder, "-q", cwd=tmp_path)
+    invoke("certify", "numbers.csv", *trees(2), "--out", folder, "-q", cwd=tmp_path)
     after = contents(folder)
     assert after.pop("notes.txt") == b"older notes.txt"
     assert set(after) == {"model.joblib", "model.skops", "certificate.json", "report.html"}

@@ -109,7 +109,7 @@ KINDS = {
     "calibrated": CalibratedClassifierCV(GaussianNB(), cv=2),
     "network": make_pipeline(ENCODED, MLPClassifier(8, solver="lbfgs", random_state=0)),
     "rule": Rule(NAMES),
-    "vote": MajorityVoteClassifier(n_voters=5, random_state=0),
+    "vote": MajorityVoteClassifier("trees", n_voters=5, random_state=0),
     "LightGBM": None,
 }
 
@@ -503,7 +503,9 @@ def test_another_model_or_file_does_not_hold_up(certified_model, invoke, tmp_pat
     joblib.dump(forest, tmp_path / "forest.joblib")
     done = verified(invoke, certified_model, tmp_path, model="forest.joblib")
     assert "the votes and labels are not those that were certified" in done.stderr
-    vote = MajorityVoteClassifier(n_voters=3, random_state=0).fit(OLD[NUMBERS], OLD["repaid"])
+    vote = MajorityVoteClassifier("trees", n_voters=3, random_state=0).fit(
+        OLD[NUMBERS], OLD["repaid"]
+    )
     joblib.dump(vote, tmp_path / "vote.joblib")
     verified(invoke, certified_model, tmp_path, model="vote.joblib")
     draw(250, 2).to_csv(tmp_path / "other.csv", index=False)

@@ -11,6 +11,8 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from options import trees
+
 FEATURES = ["income", "age", "city", "branch"]
 
 
@@ -282,7 +284,7 @@ def test_numbers_that_are_names_stay_names(predict, invoke, loans, fresh, as_tra
             # With gaps, pandas reads whole numbers as fractions: 105 becomes 105.0.
             frame.loc[:20, "branch"] = np.nan
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
-        arguments = ("--drop", "id", "--categorical", "branch", "--n-voters", 5, "--quiet")
+        arguments = ("--drop", "id", "--categorical", "branch", *trees(5), "--quiet")
         invoke("certify", f"{name}.csv", *arguments, cwd=tmp_path)
         path = tmp_path / f"{name}-certificate" / "model.joblib"
         vote = joblib.load(path)

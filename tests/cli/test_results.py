@@ -17,9 +17,10 @@ import pytest
 
 import certivote.cli.certify
 from certivote.cli.output import check_folder, write_folder
+from options import trees
 
 NAMES = ("model.joblib", "model.skops", "report.html", "certificate.json")
-FEW = ("--n-voters", 2, "--quiet")
+FEW = (*trees(2), "--quiet")
 
 
 def digest(path):
@@ -346,6 +347,8 @@ import itertools, os, shutil, sys
 from typer.testing import CliRunner
 from certivote.cli.app import app
 
+FEW = ["--voters", "trees", "--n-voters", "2"]
+
 def die_at(step):
     for name in ("replace", "rename", "unlink", "rmdir", "mkdir"):
         def dying(*arguments, real=getattr(os, name), **options):
@@ -356,13 +359,13 @@ def die_at(step):
             return real(*arguments, **options)
         setattr(os, name, dying)
 
-CliRunner().invoke(app, ["certify", "numbers.csv", "--n-voters", "2", "-q", "--out", "first"])
+CliRunner().invoke(app, ["certify", "numbers.csv", *FEW, "-q", "--out", "first"])
 for step in itertools.count():
     shutil.copytree("a", f"killed-{step}")
     child = os.fork()
     if not child:
         die_at(step)
-        arguments = ["certify", "numbers.csv", "--n-voters", "2", "--seed", "1", "--quiet"]
+        arguments = ["certify", "numbers.csv", *FEW, "--seed", "1", "--quiet"]
         os._exit(CliRunner().invoke(app, [*arguments, "--out", f"killed-{step}"]).exit_code)
     if not os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
         print(step)
@@ -428,6 +431,8 @@ import fcntl, os, random, sys, time
 from typer.testing import CliRunner
 from certivote.cli.app import app
 
+FEW = ["--voters", "trees", "--n-voters", "2"]
+
 def go_slowly(number, seed):
     waits = random.Random(f"{number} {seed}")
 
@@ -445,14 +450,14 @@ def go_slowly(number, seed):
             real(*arguments, **options)
         setattr(os, name, slow)
 
-CliRunner().invoke(app, ["certify", "numbers.csv", "--n-voters", "2", "-q", "--out", "first"])
+CliRunner().invoke(app, ["certify", "numbers.csv", *FEW, "-q", "--out", "first"])
 for number in range(int(sys.argv[1])):
     children = []
     for seed in (0, 1):
         child = os.fork()
         if not child:
             go_slowly(number, seed)
-            arguments = ["certify", "numbers.csv", "--n-voters", "2", "--seed", str(seed), "-q"]
+            arguments = ["certify", "numbers.csv", *FEW, "--seed", str(seed), "-q"]
             done = CliRunner().invoke(app, [*arguments, "--out", f"race-{number}"])
             with open(f"said-{number}-{seed}", "w") as file:
                 file.write(done.stderr)

@@ -67,6 +67,7 @@ from certivote.solvers import (
     list_solvers,
 )
 from certivote.voters import Mixed, PredictionTable
+from options import trees
 
 rng = np.random.default_rng(0)
 LABELS = np.array(["no", "yes"])
@@ -76,8 +77,8 @@ TABLE = np.where(rng.random((200, 3)) < 0.2, "no", y[:, None])
 FRAME = pd.DataFrame(X, columns=list("abcd")).assign(e=np.where(X[:, 0] > 1, "here", "there"))
 
 
-def few(**settings):
-    return MajorityVoteClassifier(n_voters=3, random_state=0, **settings)
+def few(voters="trees", **settings):
+    return MajorityVoteClassifier(voters, n_voters=3, random_state=0, **settings)
 
 
 def frozen(model):
@@ -196,7 +197,7 @@ def test_a_model_of_scikit_learn_comes_back(name, tmp_path):
 
 def test_three_classes_come_back(tmp_path):
     labels = np.digitize(X[:, 0], [0.0, 1.0])
-    for model in (SVC(), DecisionTreeClassifier(), MajorityVoteClassifier(n_voters=3)):
+    for model in (SVC(), DecisionTreeClassifier(), MajorityVoteClassifier("trees", n_voters=3)):
         model.fit(X, labels)
         np.testing.assert_array_equal(written(model, tmp_path).predict(X), model.predict(X))
 
@@ -664,7 +665,7 @@ def certified_safely(run, loans, tmp_path_factory):
     """One run of ``certivote certify``. Look, do not touch."""
     folder = tmp_path_factory.mktemp("safe")
     loans.to_csv(folder / "loans.csv", index=False)
-    arguments = ("certify", "loans.csv", "--drop", "id", "--n-voters", 10, "--quiet")
+    arguments = ("certify", "loans.csv", "--drop", "id", *trees(10), "--quiet")
     at = {"SOURCE_DATE_EPOCH": "1700000000"}
     run(*arguments, cwd=folder, PYTHONHASHSEED="1", **at)
     run(*arguments, "--out", "again", cwd=folder, PYTHONHASHSEED="2", **at)
@@ -712,7 +713,7 @@ def test_another_safe_model_does_not_belong(certified_safely, invoke, tmp_path):
 
 def test_a_run_without_skops_leaves_no_older_one(numbers, invoke, tmp_path, monkeypatch):
     numbers.to_csv(tmp_path / "n.csv", index=False)
-    arguments = ("certify", "n.csv", "--n-voters", 2, "--out", "o", "--json")
+    arguments = ("certify", "n.csv", *trees(2), "--out", "o", "--json")
     first = json.loads(invoke(*arguments, cwd=tmp_path).stdout)
     monkeypatch.setattr("certivote.cli.certify.find_spec", lambda name: None)
     second = json.loads(invoke(*arguments, cwd=tmp_path).stdout)
@@ -729,7 +730,7 @@ def test_a_run_without_skops_leaves_no_older_one(numbers, invoke, tmp_path, monk
 def test_a_safe_model_is_certified(numbers, invoke, tmp_path):
     numbers.iloc[:200].to_csv(tmp_path / "old.csv", index=False)
     numbers.iloc[200:].to_csv(tmp_path / "new.csv", index=False)
-    invoke("certify", "old.csv", "--n-voters", 3, "--out", "o", "-q", cwd=tmp_path)
+    invoke("certify", "old.csv", *trees(3), "--out", "o", "-q", cwd=tmp_path)
     done = invoke("certify", "new.csv", "--model", "o/model.skops", "--out", "p", cwd=tmp_path)
     assert "runs code" not in done.stderr
     assert file_sha256(tmp_path / "p/model.skops") == file_sha256(tmp_path / "o/model.skops")

@@ -10,6 +10,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 
 from certivote import Certificate
+from options import trees
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 COLUMNS, LINES = 80, 24
@@ -89,7 +90,7 @@ def visits():
 
 def test_four_findings_and_ten_unusual_columns(on_a_terminal, invoke, tmp_path):
     visits().to_csv(tmp_path / "visits.csv", index=False)
-    arguments = ("certify", "visits.csv", "--target", "repaid", "--n-voters", 10)
+    arguments = ("certify", "visits.csv", "--target", "repaid", *trees(10))
     printed = on_a_terminal(*arguments, cwd=tmp_path, size=(LINES, COLUMNS), TERM="xterm")
     lines, certificate = check(printed, tmp_path / "visits-certificate")
     shown = " ".join(" ".join(lines).split())

@@ -9,6 +9,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 from certivote import Certificate
+from options import trees
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def folder(tmp_path_factory):
     ids=["tested", "learned", "groups", "oob"],
 )
 def test_a_smaller_vote_is_certified_and_verified(options, by, folder, invoke, tmp_path):
-    options = (*options, "--n-voters", 15, "--smallest", 0.1, "--out", tmp_path)
+    options = (*options, *trees(15), "--smallest", 0.1, "--out", tmp_path)
     done = invoke("certify", "rows.csv", *options, cwd=folder)
     certificate = Certificate.from_json(tmp_path / "certificate.json")
     assert certificate.provenance["fewest_within"] == 0.1
@@ -50,7 +51,7 @@ def test_a_smaller_vote_is_certified_and_verified(options, by, folder, invoke, t
 
 
 def test_the_time_of_the_choice_is_told(folder, invoke, tmp_path):
-    options = ("--drop", "town", "--n-voters", 5, "--smallest", 0.5, "--out", tmp_path, "--json")
+    options = ("--drop", "town", *trees(5), "--smallest", 0.5, "--out", tmp_path, "--json")
     seconds = json.loads(invoke("certify", "rows.csv", *options, cwd=folder).stdout)["seconds"]
     assert seconds["choosing"] > 0.0
     assert {"training", "voting", "learning"} < set(seconds)

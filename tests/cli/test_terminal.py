@@ -10,6 +10,7 @@ import pytest
 
 from certivote._utils.formatting import printable, printable_lines
 from certivote.cli.output import note, print_json, print_table, say, show_warning
+from options import trees
 
 # Erases the line, goes up one, and erases that too.
 ERASE = "\x1b[2K\x1b[1A\x1b[2K"
@@ -91,7 +92,7 @@ def test_names_of_columns_cannot_steer_a_terminal(invoke, tmp_path):
     frame = pd.DataFrame({f"a{ERASE}": rng.random(60), "b": rng.random(60)})
     frame = frame.assign(**{ERASE: np.arange(60) % 2})
     frame.to_csv(tmp_path / "table.csv", index=False)
-    arguments = ("certify", "table.csv", "--target", ERASE, "--n-voters", 2)
+    arguments = ("certify", "table.csv", "--target", ERASE, *trees(2))
     done = invoke(*arguments, "--explain", cwd=tmp_path)
     assert harmless(done.stdout + done.stderr)
     assert r"\x1b[2K\x1b[1A\x1b[2K" in done.stdout
@@ -106,7 +107,7 @@ def test_a_name_of_several_lines_is_no_line_of_the_result(invoke, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.random(60), "b": rng.random(60), forged: np.arange(60) % 2})
     frame.to_parquet(tmp_path / "table.parquet")
-    arguments = ("certify", "table.parquet", "--target", forged, "--n-voters", 2)
+    arguments = ("certify", "table.parquet", "--target", forged, *trees(2))
     done = invoke(*arguments, "--explain", cwd=tmp_path)
     lines = [line for line in done.stdout.split("\n") if "at most 0.0001" in line]
     assert lines[0].startswith(r"  y\nWith 95% confidence")

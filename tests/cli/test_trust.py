@@ -5,6 +5,8 @@ import pickle
 
 import pytest
 
+from options import trees
+
 
 class Trap:
     """What makes a folder when it is unpickled."""
@@ -56,7 +58,7 @@ def test_no_model_is_loaded_that_is_not_named(trapped, run, invoke, certified, n
     invoke("plan", "--target", 0.3, "--pilot", "certificate.json", cwd=folder)
     invoke("plan", "--target", 0.3, "--pilot", "model.joblib", cwd=folder, status=2)
     # A trap where the results go is replaced unseen.
-    arguments = ("--n-voters", 2, "--out", "results", "--quiet")
+    arguments = (*trees(2), "--out", "results", "--quiet")
     invoke("certify", "numbers.csv", *arguments, cwd=folder)
     assert (folder / "results" / "model.joblib").read_bytes() != trap
     assert (folder / "model.joblib").read_bytes() == trap

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from certivote import Certificate, MajorityVoteClassifier, certify_model
 from certivote.bounds import get_bound
 from certivote.certificate import Neighbours
+from options import trees
 
 
 @pytest.fixture
@@ -258,7 +259,9 @@ def test_findings_are_repeated(certified, invoke, tmp_path):
 def test_a_prior_of_the_user_is_not_among_what_was_checked(numbers, invoke, tmp_path):
     numbers.to_csv(tmp_path / "numbers.csv", index=False)
     X, y = numbers.drop(columns="label"), numbers["label"].to_numpy()
-    vote = MajorityVoteClassifier(n_voters=4, prior=[0.4, 0.2, 0.2, 0.2], random_state=0).fit(X, y)
+    vote = MajorityVoteClassifier(
+        "trees", n_voters=4, prior=[0.4, 0.2, 0.2, 0.2], random_state=0
+    ).fit(X, y)
     joblib.dump(vote, tmp_path / "model.joblib")
     vote.certificate_.to_json(tmp_path / "certificate.json")
     everything = ("--model", "model.joblib", "--data", "numbers.csv")
@@ -317,7 +320,7 @@ def test_another_model(certified, tampered, invoke, tmp_path):
     (group,) = other.voters_.groups
     group.group.members = group.group.members[::-1]
     joblib.dump(other, tmp_path / "reversed.joblib")
-    arguments = ("--seed", 3, "--n-voters", 10, "--drop", "id", "--out", "other", "--quiet")
+    arguments = ("--seed", 3, *trees(10), "--drop", "id", "--out", "other", "--quiet")
     invoke("certify", certified.data, *arguments, cwd=tmp_path)
     # Also by its votes alone, where no digest tells.
     alone = tampered(lambda fields: fields.update(files={}))
@@ -330,7 +333,7 @@ def test_another_model(certified, tampered, invoke, tmp_path):
 
 def test_numbers_that_are_names_are_read_as_such_again(certified, invoke, tmp_path):
     arguments = ("--drop", "id", "--categorical", "branch", "--target", "repaid")
-    invoke("certify", certified.data, *arguments, "--n-voters", 4, "--quiet", cwd=tmp_path)
+    invoke("certify", certified.data, *arguments, *trees(4), "--quiet", cwd=tmp_path)
     everything = ("--model", "loans-certificate/model.joblib", "--data", certified.data)
     invoke("verify", "loans-certificate/certificate.json", *everything, cwd=tmp_path)
 

@@ -32,7 +32,9 @@ from certivote.voters import PredictionTable
 
 
 def small(**settings):
-    return MajorityVoteClassifier(**{"n_voters": 5, "random_state": 0, **settings})
+    return MajorityVoteClassifier(
+        **{"voters": "trees", "n_voters": 5, "random_state": 0, **settings}
+    )
 
 
 def frozen_trees(X, y):
@@ -346,13 +348,15 @@ def people(seed, rows_each):
 def test_rows_beside_each_other_that_belong_together_are_found(seed):
     X, y = people(seed, rows_each=7)
     with pytest.warns(UserWarning, match="rows beside each other seem to belong together"):
-        vote = MajorityVoteClassifier(random_state=seed, n_voters=20).fit(X, y)
+        vote = MajorityVoteClassifier("trees", random_state=seed, n_voters=20).fit(X, y)
     assert any("stand between training rows" in text for text in vote.certificate_.findings)
     vote.verify(X, y)
     # Rows in another order show nothing, and groups that are said are no finding.
     order = np.random.default_rng(seed).permutation(len(y))
-    MajorityVoteClassifier(random_state=seed, n_voters=20).fit(X[order], y[order])
-    MajorityVoteClassifier(random_state=seed, n_voters=20).fit(X, y, groups=np.arange(len(y)) // 7)
+    MajorityVoteClassifier("trees", random_state=seed, n_voters=20).fit(X[order], y[order])
+    MajorityVoteClassifier("trees", random_state=seed, n_voters=20).fit(
+        X, y, groups=np.arange(len(y)) // 7
+    )
 
 
 @pytest.mark.parametrize("in_order_of", ["label", "feature"])
@@ -362,7 +366,9 @@ def test_rows_that_are_sorted_but_independent_are_not_found(in_order_of):
         X = rng.normal(size=(800, 3))
         y = (X[:, 0] + rng.normal(size=800) > 0).astype(int)
         order = np.argsort(y if in_order_of == "label" else X[:, 0], kind="stable")
-        vote = MajorityVoteClassifier(random_state=seed, n_voters=10).fit(X[order], y[order])
+        vote = MajorityVoteClassifier("trees", random_state=seed, n_voters=10).fit(
+            X[order], y[order]
+        )
         assert vote.certificate_.findings == ()
 
 
@@ -372,17 +378,17 @@ def test_errors_that_follow_one_another_in_time_are_found():
     X, time = rng.normal(size=(1600, 3)), np.arange(1600)
     y = np.repeat(rng.integers(2, size=80), 20)
     with pytest.warns(UserWarning, match="Errors follow one another in time"):
-        vote = MajorityVoteClassifier(random_state=0, n_voters=20).fit(X, y, time=time)
+        vote = MajorityVoteClassifier("trees", random_state=0, n_voters=20).fit(X, y, time=time)
     vote.verify(X, y, time=time)
     order = rng.permutation(1600)
     with pytest.warns(UserWarning, match="Errors follow one another in time"):
-        MajorityVoteClassifier(random_state=0, n_voters=20).fit(
+        MajorityVoteClassifier("trees", random_state=0, n_voters=20).fit(
             X[order], y[order], time=time[order]
         )
     # Independent rows, though they come in time.
     for seed in range(5):
         y = np.random.default_rng(seed).integers(2, size=1600)
-        vote = MajorityVoteClassifier(random_state=0, n_voters=20).fit(X, y, time=time)
+        vote = MajorityVoteClassifier("trees", random_state=0, n_voters=20).fit(X, y, time=time)
         assert vote.certificate_.findings == ()
 
 
@@ -403,7 +409,7 @@ def schools(seed, n_schools=60, rows_each=20, kind=int):
 def test_values_whose_rows_tell_of_each_other_are_found(kind):
     X, y = schools(0, kind=kind)
     with pytest.warns(UserWarning, match="same value of 'where' tell of each other"):
-        vote = MajorityVoteClassifier(random_state=0, n_voters=20).fit(X, y)
+        vote = MajorityVoteClassifier("trees", random_state=0, n_voters=20).fit(X, y)
     (finding,) = vote.certificate_.findings
     new, known = (float(share) for share in re.findall(r"(\d+\.\d)%", finding))
     # Nothing is known of a new school; half of the trees see it by its number.
@@ -411,10 +417,10 @@ def test_values_whose_rows_tell_of_each_other_are_found(kind):
     assert known < 40
     vote.verify(X, y)
     # Groups that are said are no finding, and others do not hide these.
-    MajorityVoteClassifier(random_state=0, n_voters=20).fit(X, y, groups=X["where"])
+    MajorityVoteClassifier("trees", random_state=0, n_voters=20).fit(X, y, groups=X["where"])
     pairs = np.arange(len(y)) // 2
     with pytest.warns(UserWarning, match="of groups left out at random"):
-        other = MajorityVoteClassifier(random_state=0, n_voters=20).fit(X, y, groups=pairs)
+        other = MajorityVoteClassifier("trees", random_state=0, n_voters=20).fit(X, y, groups=pairs)
     other.verify(X, y, groups=pairs)
 
 
@@ -426,7 +432,7 @@ def test_values_that_measure_or_tell_nothing_are_not_found(what):
         chance = np.clip((age - 18) / 72, 0.1, 0.9) if what == "a measure" else 0.5
         y = (rng.random(1200) < chance).astype(int)
         X = pd.DataFrame({"age": age, "other": rng.normal(size=1200)})
-        vote = MajorityVoteClassifier(random_state=seed, n_voters=10).fit(X, y)
+        vote = MajorityVoteClassifier("trees", random_state=seed, n_voters=10).fit(X, y)
         assert vote.certificate_.findings == ()
         assert "of a value of 'age' were not seen to err more" in vote.certificate_.checks["values"]
 
@@ -452,7 +458,7 @@ def test_rows_equal_to_the_one_before_are_found(kind):
     less = 1.0 - differ(X, y, 1) / differ(X, y, 13)
     X = sparse.csr_array(X) if kind == "sparse" else X.astype(str)
     with pytest.warns(UserWarning, match="rows beside each other seem to belong together"):
-        vote = MajorityVoteClassifier(random_state=0, n_voters=10).fit(X, y)
+        vote = MajorityVoteClassifier("trees", random_state=0, n_voters=10).fit(X, y)
     (finding,) = (text for text in vote.certificate_.findings if "the next one" in text)
     assert f"differ {less:.0%} less from the next one" in finding
     assert "--group" in finding
@@ -477,14 +483,14 @@ def test_rows_that_share_some_columns_with_the_next_are_found(rows_each):
     X, y = applications(0, rows_each)
     less = 1.0 - differ(X, y, 1) / differ(X, y, 13)
     with pytest.warns(UserWarning, match=f"differ {less:.0%} less from the next one"):
-        vote = MajorityVoteClassifier(random_state=0, n_voters=10).fit(X, y)
+        vote = MajorityVoteClassifier("trees", random_state=0, n_voters=10).fit(X, y)
     vote.verify(X, y)
     # In another order nothing is seen of it, and groups that are said are no finding.
     groups = np.arange(1200) // rows_each
-    MajorityVoteClassifier(random_state=0, n_voters=10).fit(X, y, groups=groups)
+    MajorityVoteClassifier("trees", random_state=0, n_voters=10).fit(X, y, groups=groups)
     order = np.random.default_rng(0).permutation(1200)
     again = X.iloc[order].reset_index(drop=True)
-    vote = MajorityVoteClassifier(random_state=0, n_voters=10).fit(again, y[order])
+    vote = MajorityVoteClassifier("trees", random_state=0, n_voters=10).fit(again, y[order])
     assert vote.certificate_.findings == ()
 
 
@@ -495,12 +501,12 @@ def test_rows_in_the_blocks_of_a_column_that_sorts_are_compared_within():
     X["river"] = X["town"].isin(["town 1", "town 4"])
     plain = X.drop(columns=["town", "river"])
     with pytest.warns(UserWarning, match="less from the next one in the table"):
-        MajorityVoteClassifier(random_state=0, n_voters=10).fit(X, y)
+        MajorityVoteClassifier("trees", random_state=0, n_voters=10).fit(X, y)
     # Rows of each town in any order.
     order = np.random.default_rng(0).permutation(1200)
     order = order[np.argsort(order // 200, kind="stable")]
     X[plain.columns] = plain.iloc[order].to_numpy()
-    vote = MajorityVoteClassifier(random_state=0, n_voters=10).fit(X, y[order])
+    vote = MajorityVoteClassifier("trees", random_state=0, n_voters=10).fit(X, y[order])
     assert vote.certificate_.findings == ()
 
 
@@ -520,7 +526,9 @@ def test_independent_rows_in_any_order_are_no_finding(by):
             "nothing": None,
         }[by]
         order = np.arange(1200) if keys is None else np.lexsort(keys)
-        vote = MajorityVoteClassifier(random_state=seed, n_voters=10).fit(X[order], y[order])
+        vote = MajorityVoteClassifier("trees", random_state=seed, n_voters=10).fit(
+            X[order], y[order]
+        )
         assert vote.certificate_.findings == ()
 
 
@@ -529,12 +537,12 @@ def test_rows_most_like_those_beside_them_are_found(rows_each):
     """All people are known from part A, and then no row shows more errors than another."""
     X, y = people(1, rows_each)
     with pytest.warns(UserWarning, match="at most 3 rows away in the table"):
-        vote = MajorityVoteClassifier(random_state=1, n_voters=10).fit(X, y)
+        vote = MajorityVoteClassifier("trees", random_state=1, n_voters=10).fit(X, y)
     assert len(vote.certificate_.findings) == 1
     vote.verify(X, y)
     # In another order nothing is seen of it.
     order = np.random.default_rng(0).permutation(len(y))
-    vote = MajorityVoteClassifier(random_state=1, n_voters=10).fit(X[order], y[order])
+    vote = MajorityVoteClassifier("trees", random_state=1, n_voters=10).fit(X[order], y[order])
     assert vote.certificate_.findings == ()
 
 
@@ -546,7 +554,9 @@ def test_rows_that_belong_together_are_found_by_every_door():
     vote = MajorityVoteClassifier("trees", n_voters=5, random_state=0)
     vote.fit(old, labels, groups=np.arange(len(labels)) // 8)
     frozen = MajorityVoteClassifier([FrozenEstimator(model)])
-    bags = MajorityVoteClassifier(certification="oob", bound="lacasse", n_voters=5, random_state=0)
+    bags = MajorityVoteClassifier(
+        "trees", certification="oob", bound="lacasse", n_voters=5, random_state=0
+    )
     doors = {
         "model": (partial(certify_model, model), partial(verify_model, model)),
         "vote": (vote.certify, vote.verify),
@@ -646,7 +656,7 @@ def test_times_after_which_rows_are_harder_are_found(kind):
         X, y = X.iloc[order].reset_index(drop=True), y[order]
         X["trend"] = X.pop("year") - 2009
     with pytest.warns(UserWarning, match="Later rows are harder"):
-        vote = MajorityVoteClassifier(random_state=0, n_voters=20).fit(X, y)
+        vote = MajorityVoteClassifier("trees", random_state=0, n_voters=20).fit(X, y)
     (finding,) = (text for text in vote.certificate_.findings if "Later" in text)
     assert f"(--time {name!r})" in finding
     before, of_any = (float(share) for share in re.findall(r"(\d+\.\d)%", finding))
@@ -655,7 +665,7 @@ def test_times_after_which_rows_are_harder_are_found(kind):
     assert of_any < 30
     vote.verify(X, y)
     # Where the latest certify, it is in the number.
-    late = MajorityVoteClassifier(random_state=0, n_voters=20, certify_size=0.25)
+    late = MajorityVoteClassifier("trees", random_state=0, n_voters=20, certify_size=0.25)
     late.fit(X, y, time=X[name])
     assert late.certificate_.risk_bound > 0.4
     assert not any("Later" in text for text in late.certificate_.findings)
@@ -664,7 +674,7 @@ def test_times_after_which_rows_are_harder_are_found(kind):
 def test_times_after_which_nothing_changes_are_not_found():
     for seed in range(6):
         X, y = years(seed, drift=False)
-        vote = MajorityVoteClassifier(random_state=seed, n_voters=10).fit(X, y)
+        vote = MajorityVoteClassifier("trees", random_state=seed, n_voters=10).fit(X, y)
         assert vote.certificate_.findings == ()
         assert "'year'" in vote.certificate_.checks["later rows"]
 
@@ -672,7 +682,7 @@ def test_times_after_which_nothing_changes_are_not_found():
 def test_later_rows_are_looked_at_by_groups():
     X, y = years(1, drift=True, each=3)
     with pytest.warns(UserWarning, match="Later rows are harder"):
-        vote = MajorityVoteClassifier(random_state=0, n_voters=20).fit(
+        vote = MajorityVoteClassifier("trees", random_state=0, n_voters=20).fit(
             X, y, groups=np.arange(len(y)) // 3
         )
     assert any("Later" in text for text in vote.certificate_.findings)
@@ -682,5 +692,5 @@ def test_later_rows_are_looked_at_by_groups():
 def test_of_few_rows_or_times_nothing_is_said(n, values):
     X, y = years(0, drift=False, n=n)
     X["year"] = np.where(values, X["year"] % max(values, 1), np.nan)
-    vote = MajorityVoteClassifier(random_state=0, n_voters=10).fit(X, y)
+    vote = MajorityVoteClassifier("trees", random_state=0, n_voters=10).fit(X, y)
     assert "later rows" not in vote.certificate_.checks

@@ -162,7 +162,7 @@ def test_shares_of_other_labels_are_what_is_missing_to_one():
 
 def test_shares_without_other_labels_sum_to_one(data):
     X, y, X_new, _ = data
-    vote = MajorityVoteClassifier(n_voters=7, bound="lacasse", random_state=0).fit(X, y)
+    vote = MajorityVoteClassifier("trees", n_voters=7, bound="lacasse", random_state=0).fit(X, y)
     assert vote.predict_proba(X_new).sum(axis=1) == pytest.approx(np.ones(300), abs=1e-14)
 
 

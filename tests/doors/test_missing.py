@@ -120,7 +120,7 @@ def X():
 
 
 def fitted(X, y):
-    return MajorityVoteClassifier(n_voters=3, bound="lacasse", random_state=0).fit(X, y)
+    return MajorityVoteClassifier("trees", n_voters=3, bound="lacasse", random_state=0).fit(X, y)
 
 
 def table(y):
@@ -128,9 +128,11 @@ def table(y):
 
 
 Y_DOORS = {
-    "fit": lambda X, y, holed: MajorityVoteClassifier(n_voters=3, random_state=0).fit(X, holed),
+    "fit": lambda X, y, holed: MajorityVoteClassifier("trees", n_voters=3, random_state=0).fit(
+        X, holed
+    ),
     "first partial_fit": lambda X, y, holed: MajorityVoteClassifier(
-        n_voters=3, random_state=0
+        "trees", n_voters=3, random_state=0
     ).partial_fit(X, holed),
     "partial_fit": lambda X, y, holed: fitted(X, y).partial_fit(X + 1, holed),
     "certify of a vote": lambda X, y, holed: fitted(X, y).certify(X + 1, holed),
@@ -263,7 +265,9 @@ def test_missing_labels_in_tables(door, hole, y):
 )
 def test_missing_labels_in_classes(classes, X, y):
     with pytest.raises(ValueError, match=r"\bclasses\b"):
-        MajorityVoteClassifier(n_voters=3, random_state=0).partial_fit(X, y, classes=classes)
+        MajorityVoteClassifier("trees", n_voters=3, random_state=0).partial_fit(
+            X, y, classes=classes
+        )
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), np.ma.masked, pd.NA], ids=repr)

@@ -23,7 +23,9 @@ N = 5
 
 
 def small(**settings):
-    return MajorityVoteClassifier(**{"n_voters": N, "random_state": 0, **settings})
+    return MajorityVoteClassifier(
+        **{"voters": "trees", "n_voters": N, "random_state": 0, **settings}
+    )
 
 
 def changed(array):

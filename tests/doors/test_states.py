@@ -48,7 +48,9 @@ class Interrupted(LBFGS):
 )
 def test_a_fit_that_fails_leaves_no_claim_behind(settings, error):
     """Otherwise the new voters would have the old weights, and the old certificate."""
-    vote = MajorityVoteClassifier(bound="tandem", n_voters=5, random_state=0).fit(*drawn(300, 0))
+    vote = MajorityVoteClassifier("trees", bound="tandem", n_voters=5, random_state=0).fit(
+        *drawn(300, 0)
+    )
     with pytest.raises(error):
         vote.set_params(**settings).fit(*drawn(300, 0.5, seed=1))
     assert not hasattr(vote, "certificate_")
@@ -109,7 +111,7 @@ def test_shares_of_a_delta_of_few_digits_are_not_rounded(kind):
 
 def test_a_size_of_few_digits_is_split_again():
     X, y = drawn(301, 0.1)
-    vote = MajorityVoteClassifier(n_voters=3, certify_size=np.float16(0.3), random_state=0)
+    vote = MajorityVoteClassifier("trees", n_voters=3, certify_size=np.float16(0.3), random_state=0)
     vote.fit(X, y).verify(X, y)
 
 
@@ -149,7 +151,9 @@ def test_discrete_features_with_a_point_are_discrete(values):
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        vote = MajorityVoteClassifier(n_voters=5, bound="heldout", random_state=0).fit(*draw(2000))
+        vote = MajorityVoteClassifier("trees", n_voters=5, bound="heldout", random_state=0).fit(
+            *draw(2000)
+        )
         assert vote.certify(*draw(500)).findings == ()
         vote.partial_fit(*draw(500))
     assert vote.certificate_.findings == ()
@@ -158,7 +162,7 @@ def test_discrete_features_with_a_point_are_discrete(values):
 def test_times_of_one_day_are_told_apart():
     rng = np.random.default_rng(2)
     X = (1.7e9 + rng.permutation(86_400)[:2000])[:, None]
-    vote = MajorityVoteClassifier(n_voters=5, random_state=0)
+    vote = MajorityVoteClassifier("trees", n_voters=5, random_state=0)
     assert vote.fit(X, rng.integers(2, size=2000)).certificate_.findings == ()
 
 
@@ -228,7 +232,9 @@ def test_a_sparse_table_that_a_voter_would_sort():
 def test_an_interrupt_at_any_line_of_partial_fit_leaves_one_state():
     """Each line of these modules is the last one before the user stops it, in turn."""
     first, second = drawn(200, 0.2), drawn(150, 0.2, seed=1)
-    fitted = MajorityVoteClassifier(n_voters=5, bound="gibbs", anytime=True, random_state=0)
+    fitted = MajorityVoteClassifier(
+        "trees", n_voters=5, bound="gibbs", anytime=True, random_state=0
+    )
     fitted.fit(*first)
     whole = copy.deepcopy(fitted).partial_fit(*second).certificate_
     interrupts = 0

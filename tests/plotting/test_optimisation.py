@@ -103,7 +103,7 @@ def test_from_estimator_learns_again_with_its_bound_prior_and_solver(data, ax):
     solver = LBFGS(n_tempered=0, n_single=1)
     prior = np.arange(1, 9) / 36
     vote = MajorityVoteClassifier(
-        n_voters=8, bound="tandem", delta=0.1, prior=prior, solver=solver, random_state=0
+        "trees", n_voters=8, bound="tandem", delta=0.1, prior=prior, solver=solver, random_state=0
     ).fit(*data)
     weights = vote.weights_.copy()
     display = OptimisationDisplay.from_estimator(vote, ax=ax)

@@ -119,7 +119,7 @@ def test_confidence_is_rounded_down(name, certificate_at, ax):
 def test_from_estimator_draws_its_certificate(ax):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
-    vote = MajorityVoteClassifier(bound="lacasse", n_voters=5, random_state=0)
+    vote = MajorityVoteClassifier("trees", bound="lacasse", n_voters=5, random_state=0)
     vote.fit(X, X[:, 0] > 0)
     display = PlaneDisplay.from_estimator(vote, ax=ax)
     certificate = vote.certificate_

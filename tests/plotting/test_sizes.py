@@ -12,7 +12,7 @@ X, Y = make_classification(400, 6, flip_y=0.1, random_state=0)
 
 @pytest.fixture(scope="module")
 def vote():
-    return MajorityVoteClassifier(bound="heldout", n_voters=9, random_state=0).fit(X, Y)
+    return MajorityVoteClassifier("trees", bound="heldout", n_voters=9, random_state=0).fit(X, Y)
 
 
 def labels(ax):
@@ -20,7 +20,7 @@ def labels(ax):
 
 
 def test_a_choice_on_the_sample(ax, overlaps):
-    vote = MajorityVoteClassifier(bound="tandem", n_voters=9, random_state=0).fit(X, Y)
+    vote = MajorityVoteClassifier("trees", bound="tandem", n_voters=9, random_state=0).fit(X, Y)
     smaller = vote.smallest(0.1)
     display = SizesDisplay.from_estimator(smaller, ax=ax)
     curve, allowed, kept = ax.lines

@@ -69,7 +69,7 @@ def test_the_number_of_the_command_line(options, asked, fitted, path):
 
 def test_what_python_makes_the_command_verifies(path, tmp_path):
     table = read_table(path, "ill")
-    vote = MajorityVoteClassifier(n_voters=5, random_state=3).fit(table.X, table.y)
+    vote = MajorityVoteClassifier("trees", n_voters=5, random_state=3).fit(table.X, table.y)
     vote.certificate_ = table.annotate(vote.certificate_)
     vote.certificate_.to_json(tmp_path / "certificate.json")
     joblib.dump(vote, tmp_path / "vote.joblib")
@@ -96,7 +96,7 @@ def test_the_columns_are_those_of_pandas(path):
 
 def test_rows_to_predict_have_no_target(path):
     table = read_table(path, "ill", drop="town")
-    vote = MajorityVoteClassifier(n_voters=5, random_state=0).fit(table.X, table.y)
+    vote = MajorityVoteClassifier("trees", n_voters=5, random_state=0).fit(table.X, table.y)
     new = path.with_name("new.csv")
     pd.read_csv(path, index_col=0).drop(columns="ill").to_csv(new, index=False)
     rows = read_table(new, drop="town", has_target=False)

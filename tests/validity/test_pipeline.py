@@ -125,7 +125,9 @@ def fitted(m, **settings):
 
     def claim(population, rng):
         seed = int(rng.integers(2**31))
-        vote = MajorityVoteClassifier(**{"n_voters": 8, "random_state": seed, **settings})
+        vote = MajorityVoteClassifier(
+            **{"voters": "trees", "n_voters": 8, "random_state": seed, **settings}
+        )
         vote.fit(*population.draw(m, rng))
         return vote.certificate_.risk_bound, vote.predict
 
@@ -242,7 +244,7 @@ def the_smallest_of_several_splits(population, rng):
     """The split is drawn again and again, and the smallest claim is kept."""
     X, y = population.draw(120, rng)
     votes = [
-        MajorityVoteClassifier(bound="heldout", n_voters=2, random_state=seed).fit(X, y)
+        MajorityVoteClassifier("trees", bound="heldout", n_voters=2, random_state=seed).fit(X, y)
         for seed in range(8)
     ]
     best = min(votes, key=lambda vote: vote.certificate_.risk_bound)

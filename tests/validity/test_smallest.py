@@ -43,7 +43,7 @@ def columns(rng, bound, tolerance):
 def trees(rng, tolerance=0.06, population=NOISY):
     X, y = population.draw(200, rng)
     vote = MajorityVoteClassifier(
-        n_voters=8, bound="heldout", random_state=int(rng.integers(2**31))
+        "trees", n_voters=8, bound="heldout", random_state=int(rng.integers(2**31))
     )
     smaller = vote.fit(X, y).smallest(tolerance, X, y)
     return smaller, population.risk(smaller.predict(population.X))

@@ -59,7 +59,7 @@ def test_many_blocks_of_rows_and_of_trees(data, compiled, monkeypatch):
 
 def test_a_fitted_vote_predicts_what_it_is_certified_on(data, compiled):
     X, y = data
-    vote = MajorityVoteClassifier(n_voters=9, random_state=0).fit(X, y)
+    vote = MajorityVoteClassifier("trees", n_voters=9, random_state=0).fit(X, y)
     members = np.stack([tree.predict(X.astype(np.float32)) for tree in vote.voters_], axis=1)
     shares = np.stack([(members == label) @ vote.weights_ for label in CLASSES], axis=1)
     assert np.allclose(vote.predict_proba(X), shares, rtol=0, atol=1e-12)
