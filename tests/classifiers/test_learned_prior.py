@@ -60,7 +60,7 @@ def test_learned_weights_earn_their_keep_where_voters_are_weak(vote):
 def test_it_can_be_verified_and_added_to(vote):
     vote.verify(X, Y)
     rng = np.random.default_rng(0)
-    more, labels = X[:50] + 1e-6 * rng.random((50, 30)), Y[:50]
+    more, labels = X[:50] * rng.uniform(0.5, 1.5, (50, 30)), Y[:50]
     grown = MajorityVoteClassifier("stumps", bound="heldout", prior="learned", random_state=0)
     grown.fit(X, Y).partial_fit(more, labels)
     new = int(np.sum(vote.predict(more) != labels))
@@ -135,7 +135,7 @@ def test_whatever_else_is_asked_it_is_the_test_of_that_vote(settings):
 
 def test_more_rows_test_it_further_and_fewer_voters_are_tested_alike():
     rng = np.random.default_rng(0)
-    more, labels = X[:50] + 1e-6 * rng.random((50, 30)), Y[:50]
+    more, labels = X[:50] * rng.uniform(0.5, 1.5, (50, 30)), Y[:50]
     best, tested = (
         default(prior="learned", bound=bound, anytime=True).fit(X, Y).partial_fit(more, labels)
         for bound in ("best", "heldout")

@@ -1,5 +1,7 @@
 """Rows of the fit that come again in another precision."""
 
+import warnings
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -106,3 +108,16 @@ def test_votes_of_before_know_nothing_of_rounding():
         vars(vote._seen).pop(name, None)
     certificate = vote.certify(X[NEW], Y[NEW])
     assert certificate.checks["training rows"].endswith("compared to seven digits.")
+
+
+def test_few_rows_are_alike_by_chance():
+    """Forty numbers may all differ in two digits, and each of eighty new ones meets forty."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.integers(2, size=(120, 3)), rng.random(120)])
+        y = (X[:, 3] > 0.5).astype(int)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what else is said of so few rows
+            vote = MajorityVoteClassifier("trees", n_voters=2, random_state=0).fit(X[:40], y[:40])
+            certificate = vote.certify(X[40:], y[40:])
+        assert not any("when rounded" in text for text in certificate.findings)

@@ -28,7 +28,9 @@ class Recorder(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        self.asked_about_ = np.array(X)[:, 0].astype(int)
+        # A few rows are asked for again.
+        if len(X) > len(getattr(self, "asked_about_", ())):
+            self.asked_about_ = np.array(X)[:, 0].astype(int)
         return np.full(len(X), self.label_)
 
 

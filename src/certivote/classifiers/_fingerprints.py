@@ -278,6 +278,17 @@ class SeenRows:
         digits = int(self._bits * np.log10(2.0))
         return np.unique(ours[known]).size, self._columns.size, digits
 
+    def rounded_by_chance(self, m: int) -> float:
+        """Return how many of m new rows would be like one that has been seen, at the very most.
+
+        Of all pairs of the n rows that were seen c are alike: of any pair the chance is hardly
+        above (c + 3)/(n(n − 1)/2), and each new row makes n pairs. Counts vary by their root.
+        """
+        n = int(np.unique(self._rows).size)
+        alike = n - (0 if self._rounded is None else int(self._rounded.size))
+        expected = 2.0 * m * (alike + 3.0) / max(1, n - 1)
+        return expected + 4.0 * float(np.sqrt(expected))
+
     def add_groups(self, names: NDArray[Any]) -> None:
         """Remember what the groups of the rows are called."""
         self._groups = np.unique(name_fingerprints(names))

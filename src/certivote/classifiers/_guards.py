@@ -142,7 +142,7 @@ def rounded_rows(look: Examination, seen: SeenRows, X: Any, rows: NDArray[np.uin
     known, columns, digits = told
     where = f"{columns} column{'s' if columns > 1 else ''} of broken numbers"
     to = f"{digits} digit{'s' if digits > 1 else ''}"
-    if known > max(_FEW_REPEATS, _ALIKE * len(rows)):
+    if known > max(_ALIKE * len(rows), seen.rounded_by_chance(len(rows))):
         text = (
             f"{known} of the {len(rows)} rows are like rows of the fit when rounded to {to} in "
             f"{where}, and hardly two rows of the fit are so. If they are the same, written in "
