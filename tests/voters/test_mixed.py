@@ -80,7 +80,7 @@ def test_others_err_on_folds_that_they_were_not_trained_on(name, every):
     rng = np.random.RandomState(3)
     for _ in MEMBERS:
         rng.randint(np.iinfo(np.int32).max)
-    kinds = MEMBERS[name].candidates(Facts(*X.shape, sparse=False))
+    kinds = MEMBERS[name].candidates(Facts(*X.shape, sparse=False, classes=2))
     losses = np.zeros((len(kinds), len(Y)))
     for _ in range(3):
         where = np.empty(len(Y), dtype=int)
@@ -106,6 +106,19 @@ def test_folds_spread_the_classes():
     folds = folds_of(codes, np.random.RandomState(0))
     assert [np.bincount(codes[fold]).tolist() for fold in folds] == [[10, 2]] * 5
     np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(60))
+
+
+def test_boosting_is_for_few_classes():
+    """It grows a tree of each class at every step."""
+    one = BOOSTING.candidates(Facts(100, 5, sparse=False, classes=2))
+    several = BOOSTING.candidates(Facts(100, 5, sparse=False, classes=3))
+    assert len(several) == 1 < len(one)
+    assert several[0].max_iter < min(kind.max_iter for kind in one)
+    rows, labels = np.arange(310.0)[:, None] * [1.0, -2.0], np.arange(310) % 31
+    group = Mixed(["forest"], n_voters=2, random_state=0).fit(rows, labels).group_
+    assert group.names == ["forest"]
+    with pytest.raises(ValueError, match=r"at most 30 classes, .* there are 31"):
+        Mixed(["boosting"], random_state=0).fit(rows, labels)
 
 
 def test_the_weights_are_those_of_blocks_shared_by_their_voters(every):
@@ -136,8 +149,8 @@ def test_a_member_does_not_depend_on_the_others(every):
 @pytest.mark.parametrize("name", MEMBERS)
 def test_settings_are_tried_on_small_data_only(name):
     member = BOOSTING if name == "boosting" else MEMBERS[name]
-    small = member.candidates(Facts(1000, 200, sparse=False))
-    large = member.candidates(Facts(1000, 201, sparse=False))
+    small = member.candidates(Facts(1000, 200, sparse=False, classes=2))
+    large = member.candidates(Facts(1000, 201, sparse=False, classes=2))
     assert len(large) == 1 <= len(small)
 
 

@@ -27,8 +27,11 @@ TUNED = 200_000
 MOST_ROWS = 10_000
 # Sparse data of at most so many cells is written out for gradient boosting.
 MOST_CELLS = 10_000_000
-# With more columns boosting is coarser: the time of a step grows with their number, and its bins.
+# With more columns, or more than two classes, boosting is coarser: the time of a step grows with
+# the columns and their bins, and of several classes it grows a tree each. Of so many it takes too
+# long.
 MANY_COLUMNS = 200
+MANY_CLASSES = 30
 LARGER_LEAF = 5
 
 
@@ -38,6 +41,7 @@ class Facts(NamedTuple):
     rows: int
     columns: int
     sparse: bool
+    classes: int
 
     @property
     def cells(self) -> int:
@@ -50,9 +54,9 @@ class Facts(NamedTuple):
         return self.cells <= TUNED
 
 
-def facts_of(X: Any) -> Facts:
+def facts_of(X: Any, n_classes: int) -> Facts:
     """Return what is known of data: an array or a sparse matrix."""
-    return Facts(X.shape[0], X.shape[1], sparse.issparse(X))
+    return Facts(X.shape[0], X.shape[1], sparse.issparse(X), n_classes)
 
 
 class Dense(TransformerMixin, BaseEstimator):
@@ -113,7 +117,7 @@ def _prepared(facts: Facts, classifier: Any, scaler: Any = None) -> Pipeline:
 
 def _boosting(facts: Facts) -> list[Any]:
     settings: list[dict[str, Any]] = [{}]
-    if facts.columns > MANY_COLUMNS:
+    if facts.columns > MANY_COLUMNS or facts.classes > 2:
         settings = [{"max_bins": 31, "max_iter": 50, "learning_rate": 0.2}]
     elif facts.tuned:
         settings = [
@@ -161,7 +165,12 @@ def _too_many_rows(facts: Facts) -> str | None:
     return f"it is for at most {MOST_ROWS:,} training rows, and there are {facts.rows:,}"
 
 
-def _too_many_cells(facts: Facts) -> str | None:
+def _too_much_to_boost(facts: Facts) -> str | None:
+    if facts.classes > MANY_CLASSES:
+        return (
+            f"it is for at most {MANY_CLASSES} classes, of each of which it grows a tree at every "
+            f"step, and there are {facts.classes:,}"
+        )
     if not facts.sparse or facts.cells <= MOST_CELLS:
         return None
     return (
@@ -178,7 +187,7 @@ MEMBERS: dict[str, Member] = {
     "forest": _forest(RandomForestClassifier),
     "extra-trees": _forest(ExtraTreesClassifier),
     "larger-leaves": _forest(RandomForestClassifier, min_samples_leaf=LARGER_LEAF),
-    "boosting": Member(_boosting, _too_many_cells, takes_gaps=True),
+    "boosting": Member(_boosting, _too_much_to_boost, takes_gaps=True),
     "logistic": Member(_logistic),
     "svm": Member(_svm, _too_many_rows),
     "neighbours": Member(_neighbours, _too_many_rows),

@@ -150,7 +150,9 @@ class Mixed(BaseEstimator):
     It is what ``voters="mixed"`` means. Each member prepares the data as it needs it: gaps become
     medians, columns get one scale. Where rows × columns are at most 200,000, settings are tried,
     and those with the fewest errors on rows that were not trained on are kept. Beyond 10,000 rows
-    there are no support vectors and no neighbours, whose time grows with the square.
+    there are no support vectors and no neighbours, whose time grows with the square. Boosting grows
+    a tree of each class: it is coarser where there are several, and left out where there are more
+    than 30.
 
     The weights come from logistic regression of the vote's margin on the rows of `fit`, where each
     voter that speaks on a row was not trained on it: of a forest the trees out of whose bag it is,
@@ -219,7 +221,7 @@ class Mixed(BaseEstimator):
         rounds = rounds_of(codes, rng)
         filler = None if sparse.issparse(table) else _filler().fit(table)
         filled = table if filler is None else filler.transform(table)
-        left_out = dict(self._too_much(names, facts_of(table), len(classes)))
+        left_out = dict(self._too_much(names, facts_of(table, len(classes))))
         failed: dict[str, str] = {}
         blocks: list[_Block] = []
         for name in names:
@@ -249,11 +251,11 @@ class Mixed(BaseEstimator):
             raise ValueError(f"members must be some of {known}, got {self.members!r}.")
         return [name for name in MEMBERS if name in asked]
 
-    def _too_much(self, names: list[str], facts: Facts, n_classes: int) -> Iterator[Any]:
+    def _too_much(self, names: list[str], facts: Facts) -> Iterator[Any]:
         """Yield the members that are not for such data, and why; refuse those that are named."""
         for name in names:
             reason = MEMBERS[name].left_out(facts)
-            if n_classes < 2 and not MEMBERS[name].forest:
+            if facts.classes < 2 and not MEMBERS[name].forest:
                 reason = "it needs two classes, and the training rows have one"
             if reason is not None and self.members is not None:
                 raise ValueError(f"members must be for this data, got {name!r}: {reason}.")
@@ -269,7 +271,8 @@ class Mixed(BaseEstimator):
         seed: int,
     ) -> _Block:
         """Train one member on all rows, and find where its voters err on rows they did not see."""
-        kinds = [_seeded(kind, seed) for kind in MEMBERS[name].candidates(facts_of(X))]
+        facts = facts_of(X, np.unique(y).size)
+        kinds = [_seeded(kind, seed) for kind in MEMBERS[name].candidates(facts)]
         with warnings.catch_warnings():
             # One that does not converge is as good as its predictions are.
             warnings.simplefilter("ignore", ConvergenceWarning)
