@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..labels import numbered
 from ._fingerprints import columns_of
 
 __all__ = ["between"]
@@ -30,8 +31,8 @@ def between(X: Any, y: NDArray[Any]) -> list[str]:
     if sparse.issparse(X):
         return []
     rng = np.random.RandomState(0)
-    codes = np.unique(y, return_inverse=True)[1]
-    classes = [np.flatnonzero(codes == code) for code in range(int(codes.max(initial=-1)) + 1)]
+    of = numbered(y)[1]
+    classes = np.split(np.argsort(of, kind="stable"), np.cumsum(np.bincount(of))[:-1])
     chosen = [rng.permutation(own)[:_AMONG] for own in classes if own.size > _NEAREST]
     places = _continuous(X, np.concatenate(chosen)) if chosen else None
     if places is None:
