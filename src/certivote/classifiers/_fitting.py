@@ -30,7 +30,7 @@ from ..labels import (
     most_frequent,
 )
 from ..statistics import Statistics, VoteStatistics
-from ..voters import PredictionTable, fit_voters, frozen_parts, is_frozen
+from ..voters import PredictionTable, fit_voters, frozen_parts, is_frozen, joined_of
 from ..voting import Ballots
 from . import _guards
 from ._again import answer_by_row, ask_again
@@ -314,6 +314,9 @@ class FittingVote(AnsweringVote):
             return ballots.win(check_prior(prior, len(self.voters_)))[1], UNLABELLED
         if self._frozen or len(y) < _FEWEST:
             return None
+        if (joined := joined_of(self.voters_.groups)) is not None:  # they have been asked
+            weights = check_prior(prior, len(self.voters_))
+            return joined.winning_shares(weights), PART_A_SHARES
         return cross_fitted_shares(self._cross_fitted(X, y), prior), PART_A_SHARES
 
     def _cross_fitted(self, X: Any, y: NDArray[Any]) -> Iterator[tuple[NDArray[np.intp], Ballots]]:

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
+from .._utils.threads import one_thread
 from .._utils.validation import check_prior
 from ..bounds import Bound
 from ..bounds.parameters import Parametrised
 from ..statistics import Statistics
-from .threads import one_blas_thread
 
 __all__ = ["FIXED", "NOT_DESCENDED", "Callback", "MinimizeResult", "Problem", "Solver"]
 
@@ -132,7 +132,7 @@ class Solver(Parametrised, ABC):
     ) -> MinimizeResult:
         """Minimise a bound; see `certivote.minimize`."""
         self._check_settings()
-        with one_blas_thread():
+        with one_thread():
             result = self._best(bound, statistics, prior, random_state, callback)
         if not result.converged:
             from sklearn.exceptions import ConvergenceWarning

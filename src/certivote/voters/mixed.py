@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import Tags, check_array, check_random_state
 
 from .._utils.progress import progress_bar
+from .._utils.threads import one_thread
 from .._utils.validation import check_positive
 from ..learners import logistic_of_shares
 from .base import Column, Group, Together
@@ -95,6 +97,21 @@ class Joined:
         weights = np.repeat(of_blocks / self.sizes, self.sizes)
         return np.asarray(weights / weights.sum())
 
+    def winning_shares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return which share of the weight the winner has, on each row of the training.
+
+        The voters that speak on a row had not seen it. Those that err on it count as if they named
+        one class: of several classes the winner may have less.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_voters,)
+            The weights of the voters.
+        """
+        of_blocks = np.add.reduceat(weights, np.cumsum([0, *self.sizes[:-1]]))
+        erring = self.shares @ of_blocks
+        return np.asarray(np.maximum(erring, 1.0 - erring))
+
     def __len__(self) -> int:
         return sum(map(len, self.groups))
 
@@ -149,7 +166,8 @@ class Mixed(BaseEstimator):
 
     It is what ``voters="mixed"`` means. Each member prepares the data as it needs it: gaps become
     medians, columns get one scale. Where rows × columns are at most 200,000, settings are tried,
-    and those with the fewest errors on rows that were not trained on are kept. Beyond 10,000 rows
+    and those with the fewest errors on rows that were not trained on are kept; BLAS and OpenMP are
+    kept to one thread there, as several would wait for each other. Beyond 10,000 rows
     there are no support vectors and no neighbours, whose time grows with the square. Boosting grows
     a tree of each class: it is coarser where there are several, and left out where there are more
     than 30.
@@ -273,7 +291,7 @@ class Mixed(BaseEstimator):
         """Train one member on all rows, and find where its voters err on rows they did not see."""
         facts = facts_of(X, np.unique(y).size)
         kinds = [_seeded(kind, seed) for kind in MEMBERS[name].candidates(facts)]
-        with warnings.catch_warnings():
+        with one_thread(anew=True) if facts.tuned else nullcontext(), warnings.catch_warnings():
             # One that does not converge is as good as its predictions are.
             warnings.simplefilter("ignore", ConvergenceWarning)
             if MEMBERS[name].forest:
