@@ -61,6 +61,7 @@ tables: $(VENV)/.test  ## write every number of the documentation anew (hours)
 	$(ONE_THREAD) $(BIN)/python docs/build/reproduction.py --out $(REPRODUCTION) $(ARGS)
 	$(ONE_THREAD) $(BIN)/python docs/build/choosing.py $(ARGS)
 	$(ONE_THREAD) $(BIN)/python docs/build/measured.py
+	$(ONE_THREAD) $(BIN)/python docs/build/picture.py docs/images/report.png
 	$(MAKE) validity ARGS=
 	$(MAKE) bench ARGS=
 

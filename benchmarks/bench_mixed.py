@@ -24,14 +24,14 @@ FOLDS = 5
 
 def _member(name: str, X: np.ndarray) -> Any:
     """Return a member as scikit-learn has it: searched for inside, where we try settings."""
-    kinds = MEMBERS[name].candidates(facts_of(X))
+    kinds = MEMBERS[name].candidates(facts_of(X, 2))
     if len(kinds) == 1:
         return kinds[0]
     return GridSearchCV(Pipeline([("member", kinds[0])]), {"member": kinds}, cv=FOLDS)
 
 
 def _stacked(X: np.ndarray, y: np.ndarray) -> None:
-    names = [name for name in MEMBERS if MEMBERS[name].left_out(facts_of(X)) is None]
+    names = [name for name in MEMBERS if MEMBERS[name].left_out(facts_of(X, 2)) is None]
     stack = StackingClassifier(
         [(name, _member(name, X)) for name in names],
         final_estimator=LogisticRegression(),
