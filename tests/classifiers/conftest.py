@@ -35,6 +35,8 @@ def small():
         if kind is MajorityVoteClassifier:
             # Most tests want weights that were learned, where the default may keep uniform ones.
             settings.setdefault("bound", "lacasse")
+            # The default has eight members to train, and weights of its own.
+            settings.setdefault("voters", "trees")
         return kind(**{"n_voters": 10, "random_state": 0, **settings})
 
     return make

@@ -17,7 +17,7 @@ from certivote import CBBoostClassifier, CqBoostClassifier, MajorityVoteClassifi
 
 BINARY = [CBBoostClassifier, MinCqClassifier, CqBoostClassifier]
 VOTER_SOURCES = {
-    "trees": None,
+    "trees": "trees",
     "stumps": "stumps",
     "forest": RandomForestClassifier(4),
     "bagging": BaggingClassifier(DecisionTreeClassifier(), 4, max_features=0.7),
@@ -80,7 +80,7 @@ def test_frame_with_texts_and_a_pipeline_that_encodes_them():
 
 
 @pytest.mark.parametrize("kind", [MajorityVoteClassifier, *BINARY])
-@pytest.mark.parametrize("voters", [None, "stumps"])
+@pytest.mark.parametrize("voters", ["mixed", "trees", "stumps"])
 def test_missing_values_pass(kind, voters, data, small):
     X, y, X_new, y_new = data
     X, X_new = X.copy(), X_new.copy()
@@ -108,7 +108,7 @@ def test_missing_values_that_the_voters_refuse(data):
 @pytest.mark.parametrize(
     "voters",
     [
-        None,
+        "trees",
         RandomForestClassifier(4),
         BaggingClassifier(DecisionTreeClassifier(), 4, max_features=0.7),
         [DecisionTreeClassifier()],

@@ -14,7 +14,7 @@ from certivote.bounds import clopper_pearson, get_bound
 BINARY = [CBBoostClassifier, MinCqClassifier, CqBoostClassifier]
 
 
-@pytest.mark.parametrize("voters", [None, "stumps", RandomForestClassifier(10)])
+@pytest.mark.parametrize("voters", ["trees", "stumps", RandomForestClassifier(10)])
 def test_one_class_only(voters, data, small):
     X, _, X_new, _ = data
     bound = get_bound("lacasse", delta=0.05, constant="maurer")

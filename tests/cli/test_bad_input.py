@@ -209,7 +209,7 @@ def test_one_row(refused, tmp_path):
         (("--certify-size", "nan"), "got nan"),
         (("--n-voters", 0), "--n-voters must be at least 1, got 0"),
         (("--n-voters", -3), "--n-voters must be at least 1, got -3"),
-        (("--voters", "oaks"), "--voters must be one of trees, mixed, forest, extra-trees, stumps"),
+        (("--voters", "oaks"), "--voters must be one of mixed, trees, forest, extra-trees, stumps"),
         (("--voters", "stumps", "--n-voters", 5), "--n-voters is for trees"),
         (("--seed", -1), "eed"),
         (("--jobs", 0), "n_jobs == 0"),

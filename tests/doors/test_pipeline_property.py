@@ -102,7 +102,7 @@ def make_voters(world, names, reader):
     if world.voters == "table":
         return PredictionTable()
     if world.voters == "trees":
-        return None
+        return "trees"
     voters = [reader(j, names) for j in range(world.n_voters)]
     if world.voters == "trained":
         return voters

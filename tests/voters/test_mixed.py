@@ -3,6 +3,7 @@
 import pickle
 import warnings
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from certivote import MajorityVoteClassifier
 from certivote.learners import logistic_of_shares
@@ -154,7 +156,50 @@ def test_settings_are_tried_on_small_data_only(name):
     assert len(large) == 1 <= len(small)
 
 
+class Counted(ClassifierMixin, BaseEstimator):
+    """It notes how many threads BLAS and OpenMP may have while it is trained."""
+
+    seen: ClassVar[set[int]] = set()
+
+    def fit(self, X, y):
+        self.seen.update(pool["num_threads"] for pool in threadpool_info())
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.repeat(self.classes_[:1], len(X))
+
+
+@pytest.mark.parametrize(("columns", "threads"), [(6, {1}), (1000, {2})])
+def test_small_data_is_trained_by_one_thread(columns, threads, monkeypatch):
+    """Threads of BLAS and OpenMP would wait for each other longer than they compute."""
+    monkeypatch.setattr(Counted, "seen", set())
+    monkeypatch.setitem(MEMBERS, "bayes", Member(lambda facts: [Counted()]))
+    with threadpool_limits(2):
+        if {pool["num_threads"] for pool in threadpool_info()} != {2}:
+            threads = {1}  # a machine of one core has no second thread to give
+        Mixed(["bayes"], random_state=0).fit(np.zeros((240, columns)), Y)
+    assert Counted.seen == threads
+
+
 # --- the vote ---
+
+
+def test_it_is_what_no_name_means():
+    vote, named = (vote_of(voters).fit(X, Y).certificate_ for voters in (None, "mixed"))
+    assert vote.to_dict()["weights"] == named.to_dict()["weights"]
+    assert vote.statistics_sha256 == named.statistics_sha256
+    assert vote.provenance == named.provenance
+    assert vote.n_voters == 20
+
+
+def test_out_of_bag_no_name_means_trees():
+    """Whose weights start from equal ones, as they do where they are named."""
+    settings = {"certification": "oob", "bound": "lacasse"}
+    vote, trees = (vote_of(voters, **settings).fit(X, Y) for voters in (None, "trees"))
+    assert vote.certificate_.n_voters == 5
+    assert vote.certificate_.to_json() == trees.certificate_.to_json()
+    vote.set_params(certification="split").verify(X, Y)
 
 
 def test_part_b_tests_weights_that_it_did_not_give():
@@ -184,6 +229,30 @@ def test_it_is_verified_and_pickled():
     joined_of(again.voters_.groups).shares[:, 0] = 0.5
     with pytest.raises(ValueError, match="the prior of the certificate is not the one"):
         again.verify(X, Y)
+
+
+def test_where_it_may_abstain_nobody_is_trained_again(monkeypatch):
+    """What the members said on rows that they had not seen says where testing begins."""
+    trained = []
+    train = Mixed._train
+    monkeypatch.setattr(
+        Mixed, "_train", lambda self, *given: trained.append(given[0]) or train(self, *given)
+    )
+    vote = vote_of(Mixed(QUICK, n_voters=5), abstain=0.2).fit(X, Y)
+    assert trained == QUICK
+    assert vote.certificate_.families[0].start_from == "part A"
+    vote.verify(X, Y)
+    assert trained == QUICK
+
+
+def test_the_share_of_the_winner_of_two_classes(every):
+    """Of each class by itself: the weight of those that name it."""
+    weights = np.random.default_rng(0).dirichlet(np.ones(len(every)))
+    of_blocks = [part.sum() for part in np.split(weights, np.cumsum(every.sizes)[:-1])]
+    names_one = np.where(Y[:, None] == 1, 1.0 - every.shares, every.shares)
+    for_one, for_zero = names_one @ of_blocks, (1.0 - names_one) @ of_blocks
+    expected = np.maximum(for_one, for_zero)
+    np.testing.assert_allclose(every.winning_shares(weights), expected, atol=1e-12)
 
 
 def test_equal_weights_are_still_to_be_had():

@@ -7,7 +7,15 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from ..labels import numbered
-from ..voters import EstimatorGroup, Mixed, PredictionTable, Prepared, Stumps, TableFeatures, Voters
+from ..voters import (
+    EstimatorGroup,
+    Joined,
+    PredictionTable,
+    Prepared,
+    Stumps,
+    TableFeatures,
+    Voters,
+)
 from ..voters.forest import plain_tree
 from ..voting import Ballots
 
@@ -34,8 +42,7 @@ def answer_by_row(voters: Any, fitted: Voters) -> bool:
 
     So it is of the voters of this library, of tables of predictions and of plain trees.
     """
-    own = voters is None or isinstance(voters, str | Mixed | PredictionTable)
-    return own or all(map(_by_row, fitted.groups))
+    return isinstance(voters, PredictionTable) or all(map(_by_row, fitted.groups))
 
 
 def _by_row(group: Any) -> bool:
@@ -44,7 +51,7 @@ def _by_row(group: Any) -> bool:
         return all(isinstance(step, TableFeatures) for step in steps) and _by_row(group.group)
     if isinstance(group, EstimatorGroup):
         return all(plain_tree(group[index]) is not None for index in range(len(group)))
-    return isinstance(group, Stumps)
+    return isinstance(group, Joined | Stumps)
 
 
 def ask_again(

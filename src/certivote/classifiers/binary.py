@@ -90,7 +90,9 @@ class CBBoostClassifier(BinaryVote):
     ----------
     max_iter : int, default=200
         The largest number of steps.
-    voters, delta, certify_size, n_voters, random_state, n_jobs, verbose
+    voters : object, default="trees"
+        As in `MajorityVoteClassifier`; the default is what the paper has.
+    delta, certify_size, n_voters, random_state, n_jobs, verbose
         As in `MajorityVoteClassifier`.
 
     Attributes
@@ -119,7 +121,7 @@ class CBBoostClassifier(BinaryVote):
 
     def __init__(
         self,
-        voters: Any = None,
+        voters: Any = "trees",
         max_iter: int = 200,
         delta: float = 0.05,
         certify_size: float | str = "auto",
@@ -156,7 +158,9 @@ class MinCqClassifier(BinaryVote):
         cross-validation on part B.
     prior : array-like of shape (n_voters,), default=None
         What a voter and its complement weigh together; uniform if None.
-    voters, delta, certify_size, n_voters, random_state, n_jobs, verbose
+    voters : object, default="trees"
+        As in `MajorityVoteClassifier`; the default is what the paper has.
+    delta, certify_size, n_voters, random_state, n_jobs, verbose
         As in `MajorityVoteClassifier`.
 
     Attributes
@@ -186,7 +190,7 @@ class MinCqClassifier(BinaryVote):
 
     def __init__(
         self,
-        voters: Any = None,
+        voters: Any = "trees",
         mu: float | str = "cv",
         prior: ArrayLike | None = None,
         delta: float = 0.05,
@@ -236,7 +240,9 @@ class CqBoostClassifier(BinaryVote):
         margin of the best voter by 3-fold cross-validation on part B.
     tol : float, default=1e-6
         By how much a voter may violate the dual constraint.
-    voters, delta, certify_size, n_voters, random_state, n_jobs, verbose
+    voters : object, default="trees"
+        As in `MajorityVoteClassifier`; the default is what the paper has.
+    delta, certify_size, n_voters, random_state, n_jobs, verbose
         As in `MajorityVoteClassifier`.
 
     Attributes
@@ -265,7 +271,7 @@ class CqBoostClassifier(BinaryVote):
 
     def __init__(
         self,
-        voters: Any = None,
+        voters: Any = "trees",
         mu: float | str = "cv",
         tol: float = 1e-6,
         delta: float = 0.05,

@@ -69,9 +69,9 @@ class MajorityVoteClassifier(OutOfBagVote):
     voters : object, default=None
         Where the voters come from:
 
-        - None or "trees": `n_voters` trees, each split the best of √d random features;
-        - "mixed": forests and single classifiers of every kind, with weights learned on part A, see
-          `certivote.voters.Mixed`;
+        - None or "mixed": forests and single classifiers of every kind, with weights learned on
+          part A, see `certivote.voters.Mixed`; None is trees out of bag;
+        - "trees": `n_voters` trees, each split the best of √d random features;
         - "stumps": thresholds of single features, see `certivote.voters.Stumps`;
         - an unfitted scikit-learn classifier: it is trained on part A, and if it is an ensemble
           (random forest, extra trees, bagging, AdaBoost, voting, stacking), alone, at the end of a
@@ -163,7 +163,7 @@ class MajorityVoteClassifier(OutOfBagVote):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> vote = MajorityVoteClassifier(random_state=0).fit(X, y)
     >>> vote.certificate_
-    Certificate(risk_bound≤0.0891, confidence=95%, bound='best', n_samples=285, n_voters=100)
+    Certificate(risk_bound≤0.0631, confidence=95%, bound='best', n_samples=285, n_voters=305)
     """
 
     def __init__(
@@ -253,7 +253,7 @@ class MajorityVoteClassifier(OutOfBagVote):
 
     def _learns_prior(self) -> bool:
         if self.prior is None:
-            return is_mixed(self.voters)
+            return self.certification == "split" and is_mixed(self.voters)
         return isinstance(self.prior, str) and self.prior == "learned"
 
     def _weigh(self, X: Any, y: NDArray[Any]) -> NDArray[np.float64]:
@@ -272,7 +272,7 @@ class MajorityVoteClassifier(OutOfBagVote):
 
     def _prior_again(self, X: Any, y: NDArray[Any]) -> ArrayLike | None:
         whole = getattr(self, "_whole_prior", self._prior)
-        if self._learns_prior():
+        if self._provenance.get("prior") == PRIOR_LEARNED:
             whole = self._weigh(X, y)
         elif self.prior is None or isinstance(self.prior, str):
             whole = None
@@ -535,7 +535,7 @@ class MajorityVoteClassifier(OutOfBagVote):
         >>> from sklearn.datasets import load_breast_cancer
         >>> from certivote import MajorityVoteClassifier
         >>> X, y = load_breast_cancer(return_X_y=True)
-        >>> vote = MajorityVoteClassifier(bound="lacasse", random_state=0).fit(X, y)
+        >>> vote = MajorityVoteClassifier("trees", bound="lacasse", random_state=0).fit(X, y)
         >>> smaller = vote.smallest(0.01)
         >>> print(np.count_nonzero(smaller.weights_))
         32

@@ -20,6 +20,7 @@ from ..classifiers.model import two_answers
 from ..tables import Table
 from ..tables.asked import Asked
 from ..voters import Mixed, Stumps, TableFeatures, Trees, predictions
+from ..voters.sources import DEFAULT_VOTERS
 from .data import read
 from .output import is_safe, note
 
@@ -39,7 +40,7 @@ __all__ = [
 
 # One line of a terminal, as a note.
 TRUST = "loading a .joblib file runs code that is in it: load only what you trust."
-_KINDS = ("trees", "mixed", "forest", "extra-trees", "stumps")
+_KINDS = ("mixed", "trees", "forest", "extra-trees", "stumps")
 
 
 def check_prior(prior: str | None) -> None:
@@ -49,9 +50,9 @@ def check_prior(prior: str | None) -> None:
 
 
 def make_voters(kind: str | None, n_voters: int | None, n_jobs: int | None) -> Pipeline:
-    """Return unfitted voters, trees if None, after `TableFeatures`: both see part A only."""
+    """Return unfitted voters, mixed if None, after `TableFeatures`: both see part A only."""
     if kind is None:
-        kind = _KINDS[0]
+        kind = DEFAULT_VOTERS
     if kind not in _KINDS:
         raise ValueError(f"--voters must be one of {', '.join(_KINDS)}, got {kind!r}.")
     if n_voters is not None and n_voters < 1:

@@ -199,9 +199,10 @@ Kl = Annotated[
 VoterKind = Annotated[
     str | None,
     typer.Option(
-        help="trees (the default: each on all of part A), mixed (forests, boosting, logistic "
-        "regression, SVM, neighbours and naive Bayes, weighted on part A), forest (bootstrapped), "
-        "extra-trees, or stumps (ten thresholds per column)."
+        help="mixed (the default: forests, boosting, logistic regression, SVM, neighbours and "
+        "naive Bayes, weighted on part A), trees (each on all of part A; faster), forest "
+        "(bootstrapped), extra-trees, or stumps (ten thresholds per column). With --certification "
+        "oob trees, the default there, forest or extra-trees."
     ),
 ]
 NVoters = Annotated[

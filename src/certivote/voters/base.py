@@ -131,7 +131,7 @@ class Voters(Sequence[Any]):
     >>> from sklearn.datasets import load_iris
     >>> from certivote import MajorityVoteClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> vote = MajorityVoteClassifier(n_voters=5, random_state=0).fit(X, y)
+    >>> vote = MajorityVoteClassifier("trees", n_voters=5, random_state=0).fit(X, y)
     >>> voters = vote.voters_
     >>> len(voters), type(voters[0]).__name__
     (5, 'DecisionTreeClassifier')

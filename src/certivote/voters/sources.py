@@ -22,7 +22,10 @@ from .stumps import Stumps
 from .table import PredictionTable
 from .trees import Trees, grow, train_each
 
-__all__ = ["fit_voters", "frozen_parts", "is_frozen"]
+__all__ = ["DEFAULT_VOTERS", "fit_voters", "frozen_parts", "is_frozen"]
+
+# What None means, wherever voters are asked for: see `benchmarks/mixed.py`.
+DEFAULT_VOTERS = "mixed"
 
 _GROWING = (RandomForestClassifier, ExtraTreesClassifier)
 
@@ -139,7 +142,7 @@ def fit_voters(
         return Voters([_fit_list(voters, X, y, rng, n_jobs, verbose)])
     if voters is None or isinstance(voters, str):
         named = {"mixed": Mixed(None, n_voters), "trees": Trees(n_voters), "stumps": Stumps()}
-        name = "trees" if voters is None else voters
+        name = DEFAULT_VOTERS if voters is None else voters
         if name not in named:
             known = ", ".join(map(repr, named))
             raise ValueError(f"voters must be {known}, classifiers or a list, got {voters!r}.")

@@ -14,7 +14,7 @@ from ..statistics import VoteStatistics
 from .bagged import BaggedTrees
 from .base import Voters
 from .mixed import UNDECIDED, Mixed, folds_of, joined_of
-from .sources import fit_voters
+from .sources import DEFAULT_VOTERS, fit_voters
 from .stumps import Stumps
 from .trees import Trees
 
@@ -42,10 +42,11 @@ def is_mixed(voters: Any) -> bool:
     Examples
     --------
     >>> from certivote.voters import is_mixed
-    >>> is_mixed("mixed"), is_mixed("trees")
-    (True, False)
+    >>> is_mixed("mixed"), is_mixed(None), is_mixed("trees")
+    (True, True, False)
     """
-    return isinstance(_kind(voters), Mixed) or (isinstance(voters, str) and voters == "mixed")
+    kind = DEFAULT_VOTERS if voters is None else _kind(voters)
+    return isinstance(kind, Mixed) or (isinstance(kind, str) and kind == "mixed")
 
 
 def learned_weights(
@@ -103,7 +104,7 @@ def learned_weights(
         return joined.weights
     kind = _kind(voters)
     n = len(fitted)
-    if n == 1 or kind is None or isinstance(kind, _ALIKE) or kind == "trees" or len(y) < 2:
+    if n == 1 or isinstance(kind, _ALIKE) or kind == "trees" or len(y) < 2:
         return np.full(n, 1.0 / n)
     if isinstance(kind, Stumps) or kind == "stumps":
         ballots = fitted.votes(X, classes, n_jobs=n_jobs)
