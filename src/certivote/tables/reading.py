@@ -161,7 +161,7 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
         if left_out:
             provenance["rows_without_label"], finding = left_out
             findings.append(finding)
-        y, classes, alike = labels(frame[asked.target], asked)
+        y, classes, alike = labels(frame[asked.target], asked, file.typed)
         findings += alike
     columns = Columns(frame, path, asked.spelled)
     X = columns.taken(features, asked)
