@@ -402,3 +402,17 @@ def test_times_of_a_day_beyond_the_day_stay_text(tmp_path):
     lines = ["lasted,y", *(f"{i % 25:02}:{i % 60:02},{i % 2}" for i in range(300))]
     (tmp_path / "t.csv").write_text("\n".join(lines), encoding="utf-8")
     assert read_table(str(tmp_path / "t.csv")).reading["columns"][0]["kind"] == "category"
+
+
+def test_a_column_that_tells_the_labels_is_remarked_upon(invoke, tmp_path):
+    """On the terminal and on the page: what it is, and what to do."""
+    points = np.random.default_rng(0).normal(50, 20, size=300).round(1)
+    frame = pd.DataFrame({"hours": points % 7, "points": points, "label": points >= 50})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    arguments = ("t.csv", "--target", "label", "--n-voters", 5, "--out", "o")
+    done = invoke("certify", *arguments, cwd=tmp_path)
+    said = " ".join(done.stdout.split())
+    note = "tells the label of every row by itself: is it known when a prediction is needed?"
+    assert f"column 'points': {note}" in said
+    assert "leave it out with --drop" in said
+    assert note in (tmp_path / "o" / "report.html").read_text(encoding="utf-8")

@@ -290,6 +290,32 @@ def test_datasets_that_are_here(invoke, task_data, tmp_path):
     assert len(found) == 18
 
 
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+@pytest.mark.parametrize(
+    "names", [["1.5", "2.5"], ["4", "5+"], [str(10_000 + i) for i in range(120)]]
+)
+def test_labels_that_a_file_says_are_texts_are_no_quantity(form, names, tmp_path):
+    """What looks like a number there is a name: --categorical need not say so."""
+    frame = pd.DataFrame({"x": np.arange(480.0), "y": names * (480 // len(names))})
+    path = tmp_path / f"table.{form}"
+    if form == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    assert [str(label) for label in read_table(str(path), "y").y] == frame["y"].tolist()
+    # A CSV file does not say so.
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    with pytest.raises(ValueError, match=r"quantity|mixes"):
+        read_table(str(tmp_path / "table.csv"), "y")
+
+
+def test_numbers_of_parquet_are_a_quantity_still(tmp_path):
+    frame = pd.DataFrame({"x": np.arange(400.0), "y": np.arange(400) % 8 / 2})
+    frame.to_parquet(tmp_path / "table.parquet")
+    with pytest.raises(ValueError, match="a quantity"):
+        read_table(str(tmp_path / "table.parquet"), "y")
+
+
 def test_labels_of_parquet_that_end_in_null_are_refused(tmp_path):
     """Numpy would cut the null off, and make two labels one."""
     labels = ["p", "p\0", "q"] * 20

@@ -72,11 +72,20 @@ def test_two_columns_make_a_group(panel, invoke, tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     both = ("--group", "town", "--group", "number", "--group", "town", "--bound", "heldout")
     done = invoke("certify", "t.csv", *SMALL, *both, cwd=tmp_path)
-    assert "errs on a random row of a new 'town' and 'number' with" in done.stdout
-    assert "certified on 36 others, one of each 'town' and 'number', by" in done.stdout
+    what = "combination of 'town' and 'number'"
+    assert f"errs on a random row of a new {what} with" in done.stdout
+    assert f"certified on 36 others, one of each {what}, by" in done.stdout
     assert "Found" not in done.stdout
     made = certificate(tmp_path)
     assert (made["n_samples"], made["provenance"]["grouped_by"]) == (36, '["town", "number"]')
+    assert f"a random row of a new {what} with" in made["claim"]
+    drawn = made["assumptions"][0]
+    assert drawn.startswith("The combinations of 'town' and 'number' were drawn independently")
+    assert "the claim is not about a new value of one of them" in drawn
+    page = html.unescape((tmp_path / "o" / "report.html").read_text(encoding="utf-8"))
+    assert f"a random row of a new {what}" in " ".join(page.split())
+    assert drawn in " ".join(page.split())
+    assert "a new 'town'" not in page
     verified(invoke, tmp_path)
     # It is the split by man, whose names are as many.
     vote = MajorityVoteClassifier("trees", bound="heldout", n_voters=5, random_state=0)
@@ -89,7 +98,7 @@ def test_two_columns_make_a_group(panel, invoke, tmp_path):
     assert table.groups.nunique() == 72
     # A plan from it, and predictions, know both.
     plan = invoke("plan", "--pilot", "o", "--target", 0.5, cwd=tmp_path)
-    assert "groups ('town' and 'number')" in plan.stdout
+    assert f"groups ({what})" in plan.stdout
     rows = io.StringIO(invoke("predict", "o/model.joblib", "t.csv", cwd=tmp_path).stdout)
     assert list(pd.read_csv(rows))[:3] == ["label", "town", "number"]
 

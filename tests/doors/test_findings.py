@@ -425,6 +425,61 @@ def test_values_whose_rows_tell_of_each_other_are_found(kind):
     other.verify(X, y, groups=pairs)
 
 
+@pytest.mark.parametrize("kind", [int, str])
+def test_a_few_values_of_many_rows_are_found(kind):
+    """38 regions of 340 rows each: fewer values than rows of each."""
+    X, y = schools(0, n_schools=38, rows_each=340, kind=kind)
+    with pytest.warns(UserWarning, match="same value of 'where' tell of each other"):
+        vote = MajorityVoteClassifier("trees", random_state=0, n_voters=10).fit(X, y)
+    (finding,) = vote.certificate_.findings
+    new, known = (float(share) for share in re.findall(r"(\d+\.\d)%", finding))
+    assert 40 < new < 60
+    assert known < 40
+    vote.verify(X, y)
+    # The same values in any order tell nothing.
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(y))
+        shuffled = X.assign(where=X["where"].to_numpy()[order])
+        vote = MajorityVoteClassifier("trees", random_state=seed, n_voters=10).fit(shuffled, y)
+        assert vote.certificate_.findings == ()
+        assert "of a value of 'where' were not" in vote.certificate_.checks["values"]
+
+
+def test_columns_of_fewer_values_are_named_first():
+    """Whoever names the schools may have what is inside them together."""
+    X, y = schools(0, n_schools=40, rows_each=60)
+    rng = np.random.default_rng(1)
+    teacher = rng.integers(120, size=len(y))
+    y = np.where(rng.random(len(y)) < 0.5, y, (rng.random(120) < 0.5)[teacher])
+    X.insert(0, "teacher", teacher)
+    with pytest.warns(UserWarning, match="same value of 'where' or 'teacher' tell of each other"):
+        MajorityVoteClassifier("trees", random_state=0, n_voters=10).fit(X, y)
+
+
+def test_values_that_hold_nearly_all_rows_are_not_what_others_tell_of():
+    """Odd amounts that few have tell of each other, and hardly of the error on all rows."""
+    X, y = schools(0, n_schools=60, rows_each=8)
+    rng = np.random.default_rng(1)
+    nothing = pd.DataFrame(rng.normal(size=(9_000, 2)), columns=["a", "b"]).assign(where=0)
+    order = rng.permutation(len(y) + 9_000)
+    X = pd.concat([X, nothing], ignore_index=True).iloc[order].reset_index(drop=True)
+    y = np.concatenate([y, rng.integers(2, size=9_000)])[order]
+    vote = MajorityVoteClassifier("trees", random_state=0, n_voters=10).fit(X, y)
+    assert vote.certificate_.findings == ()
+
+
+@pytest.mark.parametrize("name", ["hour", "level"])
+def test_times_that_come_again_are_found_only_where_they_are_many(name):
+    """Nobody expects an hour that is new; a number under another name may be of a machine."""
+    X, y = schools(0, n_schools=24, rows_each=200)
+    X = X.rename(columns={"where": name})
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        vote = MajorityVoteClassifier("trees", random_state=0, n_voters=10).fit(X, y)
+    assert len(vote.certificate_.findings) == (name != "hour")
+    assert "values" not in vote.certificate_.checks
+
+
 @pytest.mark.parametrize("what", ["a measure", "nothing"])
 def test_values_that_measure_or_tell_nothing_are_not_found(what):
     for seed in range(4):

@@ -93,8 +93,9 @@ def group_columns(grouped_by: str) -> list[str]:
 
 
 def group_words(grouped_by: str) -> str:
-    """Return the columns that make a group in words."""
-    return " and ".join(map(repr, group_columns(grouped_by)))
+    """Return what one group is in words: a value of one column, or a combination of several."""
+    names = group_columns(grouped_by)
+    return "combination of " * (len(names) > 1) + " and ".join(map(repr, names))
 
 
 def _text(name: str, value: object) -> str:
@@ -249,9 +250,13 @@ _FILE = (
     "same in any other such file."
 )
 _GROUPS = (
-    "The groups of {name} were drawn independently of each other, like those to come, and none of "
+    "The {groups} were drawn independently of each other, like those to come, and none of "
     "those that certify was among those that train. Of each one row was drawn at random, with the "
-    "recorded seed: the claim is about a row drawn so from a new group."
+    "recorded seed: the claim is about a row drawn so from a new {group}."
+)
+_PARTS = (
+    "The parts of a new combination may have been there before, each with others: the claim is not "
+    "about a new value of one of them."
 )
 _LATER = (
     "The latest rows by {name} certify: the claim holds for rows after them only if these could "
@@ -353,7 +358,12 @@ def main_assumptions(provenance: Mapping[str, Any]) -> tuple[tuple[str, tuple[st
 def _drawn(provenance: Mapping[str, Any]) -> str:
     """Return how the certification examples were drawn: each by itself, or what the kind says."""
     if "grouped_by" in provenance:
-        return _GROUPS.format(name=group_words(provenance["grouped_by"]))
+        names = group_columns(provenance["grouped_by"])
+        of = " and ".join(map(repr, names))
+        if len(names) == 1:
+            return _GROUPS.format(groups=f"groups of {of}", group="group")
+        text = _GROUPS.format(groups=f"combinations of {of}", group="combination")
+        return f"{text} {_PARTS}"
     return kind_of(provenance).drawn_assumption
 
 

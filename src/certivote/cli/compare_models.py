@@ -64,7 +64,8 @@ def compare_models(
         list[str] | None,
         typer.Option(
             help="The column that says which rows belong together, such as a patient: one row of "
-            "each is drawn. The claims are about a random row of a new group. Repeatable."
+            "each is drawn. The claims are about a random row of a new group. Repeatable: "
+            "then about a new combination."
         ),
     ] = None,
     positive: Annotated[

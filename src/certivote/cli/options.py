@@ -110,7 +110,7 @@ Group = Annotated[
         help="The column that says which rows belong together, such as a patient: whole groups "
         "train or certify, and one row of each that certifies is drawn. The claim is about a "
         "random row of a new group. Repeatable: rows belong together where all of them are the "
-        "same."
+        "same, and the claim is about a new combination, not about a new value of one of them."
     ),
 ]
 Time = Annotated[

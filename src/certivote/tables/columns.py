@@ -142,8 +142,19 @@ class Columns:
         for name, code in written.items():
             if name in self.read and self.read[name]["kind"] == "number":
                 kept = f"{self.spelled('categorical')} keeps the text"
-                note = f"read as numbers, though written as {code}: {kept}"
-                self.read[name]["note"] = "; ".join(filter(None, [self.read[name]["note"], note]))
+                self._add(name, f"read as numbers, though written as {code}: {kept}")
+
+    def say_telling(self, names: Sequence[str]) -> None:
+        """Say of columns that they tell the label of every row by themselves."""
+        for name in names:
+            self._add(
+                name,
+                "tells the label of every row by itself: is it known when a prediction is needed? "
+                f"If not, the certificate is of no use: leave it out with {self.spelled('drop')}",
+            )
+
+    def _add(self, name: str, note: str) -> None:
+        self.read[name]["note"] = "; ".join(filter(None, [self.read[name]["note"], note]))
 
     def leave(self, name: str, kind: str, note: str = "") -> None:
         """Say of a column that it is no feature, but the target, or dropped."""

@@ -44,6 +44,8 @@ class TableFile:
     remarks: tuple[str, ...] = ()
     # Of columns with whole numbers that begin with a zero, such as 003, one of these.
     padded: dict[str, str] = field(default_factory=dict)
+    # Whether the file says which cells are texts: in CSV all are.
+    typed: bool = False
 
 
 def open_tables(paths: Sequence[Path]) -> TableFile:
@@ -78,6 +80,7 @@ def open_tables(paths: Sequence[Path]) -> TableFile:
         lambda names: joined([file.verbatim(names) for file in files]),
         sum((file.remarks for file in files), ()),
         {name: text for file in files for name, text in file.padded.items()},
+        all(file.typed for file in files),
     )
 
 
@@ -156,7 +159,7 @@ def _typed(frame: Any) -> TableFile:
     def read(asked: Asked, as_text: Sequence[str]) -> Any:
         return frame if asked.na_values is None else without_texts(frame, asked)
 
-    return TableFile(list(frame.columns), read, lambda names: frame[list(names)])
+    return TableFile(list(frame.columns), read, lambda names: frame[list(names)], typed=True)
 
 
 def _sheet(source: Source) -> TableFile:

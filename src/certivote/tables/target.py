@@ -78,19 +78,28 @@ def labelled(
     return frame[~gaps].reset_index(drop=True), (n, finding)
 
 
-def labels(column: Any, asked: Asked) -> tuple[NDArray[Any], dict[str, int], list[str]]:
-    """Return the labels, how many rows are of each, and what was found."""
+def labels(
+    column: Any, asked: Asked, typed: bool = False
+) -> tuple[NDArray[Any], dict[str, int], list[str]]:
+    """Return the labels, how many rows are of each, and what was found.
+
+    They are names if all are texts in a file that is `typed`, or if the user says so: what looks
+    like a number is no quantity then.
+    """
     import pandas as pd
 
     target, spelled = asked.target, asked.spelled
-    if not pd.api.types.is_numeric_dtype(column.dtype) and (texts := Values(column)).mixed:
+    codes, kinds = pd.factorize(column)
+    as_texts = typed and all(isinstance(kind, str) for kind in kinds)
+    named = as_texts or target in asked.categorical
+    one_kind = as_texts or pd.api.types.is_numeric_dtype(column.dtype)
+    if not one_kind and (texts := Values(column)).mixed:
         raise ValueError(
             f"the target {target!r} mixes numbers and text, such as {texts.examples}: write "
             f"each label in one way, or name another column with {spelled('target')}."
         )
-    codes, kinds = pd.factorize(column)
     values = _label_values(kinds, str(target))
-    if values.dtype.kind == "f" and target in asked.categorical:  # half stars are names of classes
+    if values.dtype.kind == "f" and named:  # half stars are names of classes
         values = np.array([format(value, ".15g") for value in values.tolist()])
     kinds, merged = np.unique(values, return_inverse=True)
     codes = merged[codes]
@@ -99,7 +108,7 @@ def labels(column: Any, asked: Asked) -> tuple[NDArray[Any], dict[str, int], lis
             f"the target {target!r} has one value only, {kinds[0].item()!r}: there is nothing to "
             "tell apart."
         )
-    _refuse_quantity(kinds, len(codes), asked)
+    _refuse_quantity(kinds, len(codes), asked, named)
     classes = class_counts(kinds, codes)
     if alike := spelled_alike(classes):
         return (
@@ -113,12 +122,11 @@ def labels(column: Any, asked: Asked) -> tuple[NDArray[Any], dict[str, int], lis
     return kinds[codes], classes, []
 
 
-def _refuse_quantity(kinds: NDArray[Any], rows: int, asked: Asked) -> None:
+def _refuse_quantity(kinds: NDArray[Any], rows: int, asked: Asked, named: bool) -> None:
     """Refuse labels that are no classes, but a quantity or an identifier."""
     target, spelled = asked.target, asked.spelled
     fractions = kinds.dtype.kind == "f"
     numbers = fractions or (kinds.dtype.kind in "iu" and kinds.size > _MOST_NUMBERS)
-    named = target in asked.categorical
     most = min(max(50, rows // 2), _MOST_CLASSES)
     if kinds.size == rows or kinds.size > most or (numbers and not named):
         numbered = f", or say that its numbers are names with {spelled('categorical')} {target!r}"
