@@ -274,13 +274,41 @@ def count_unpacked():
     return getattr(builtins, "unpacked", 0)
 
 
-def test_voters_are_sent_once(client):
+@pytest.fixture
+def keeping(client):
+    """The cluster without Dask's memory manager.
+
+    Every two seconds it takes what many workers have from those that are idle; one that then gets
+    a task of another is sent it again, and rightly so.
+    """
+    client.amm.stop()
+    yield client
+    client.amm.start()
+
+
+def test_voters_are_sent_once(keeping):
     X = da.random.normal(size=(400, 6), chunks=(40, 6))
-    before = client.run(count_unpacked)
-    from_dask(X, X[:, 0] > 0, voters=Voters(), client=client)
-    after = client.run(count_unpacked)
+    before = keeping.run(count_unpacked)
+    from_dask(X, X[:, 0] > 0, voters=Voters(), client=keeping)
+    after = keeping.run(count_unpacked)
     assert all(after[worker] - before[worker] <= 1 for worker in after)
     assert sum(after.values()) > sum(before.values())
+
+
+def test_no_copies_of_voters_are_made_before_they_are_needed(client, monkeypatch):
+    """The memory manager would remove them, and they would be sent again."""
+    holders = []
+    scatter = client.scatter
+
+    def watched(*args, **options):
+        future = scatter(*args, **options)
+        holders.append(len(client.who_has([future])[future.key]))
+        return future
+
+    monkeypatch.setattr(client, "scatter", watched)
+    X = da.ones((40, 2), chunks=(10, 2))
+    from_dask(X, X[:, 0], voters=Voters(), client=client)
+    assert holders == [1]
 
 
 def test_a_task_counts_on_one_core(client):
@@ -385,20 +413,36 @@ def test_bad_voters_are_refused(client):
         from_dask(da.ones((4, 2)), da.ones(4), voters=3, client=client)
 
 
-def test_a_cluster_that_lost_the_voters_says_so():
+@pytest.fixture
+def alone():
+    """One worker, which has the voters and everything else."""
     with (
         LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster) as alone,
+        Client(cluster) as client,
     ):
-        (pid,) = alone.run(os.getpid).values()
-        X = da.ones((40, 2), chunks=(10, 2))
+        yield client
 
-        def vote(X):
-            os.kill(pid, signal.SIGKILL) if os.getpid() == pid else None
-            return X
 
-        with pytest.raises(RuntimeError, match="every worker that had the voters is gone"):
-            from_dask(X, X[:, 0], voters=vote, client=alone)
+def test_voters_that_were_lost_are_sent_again(alone):
+    (pid,) = alone.run(os.getpid).values()
+    losses = random_losses(40, 3, seed=5)
+
+    def vote(X):
+        os.kill(pid, signal.SIGKILL) if os.getpid() == pid else None
+        return losses[X[:, 0]]
+
+    rows, zeros = da.arange(40, chunks=10)[:, None], da.zeros(40, chunks=10, dtype=bool)
+    assert_same(from_dask(rows, zeros, voters=vote, client=alone), losses)
+    assert pid not in alone.run(os.getpid).values()
+
+
+def test_a_cluster_that_loses_the_voters_each_time_says_so(alone):
+    def vote(X):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    X = da.ones((40, 2), chunks=(10, 2))
+    with pytest.raises(RuntimeError, match="every worker that had the voters or the data is gone"):
+        from_dask(X, X[:, 0], voters=vote, client=alone)
 
 
 @pytest.mark.parametrize("when", [1, 10])

@@ -19,11 +19,13 @@ __all__ = ["from_dask"]
 
 # So many tables are added up in one task.
 _FAN_IN = 8
+# So often the work begins again where all that had the voters are gone.
+_ATTEMPTS = 3
 # Of voters, if they have names.
 _Names: TypeAlias = tuple[str, ...] | None
 _LOST = (
-    "the cluster has lost what it was sent: every worker that had the voters is gone, or the work "
-    "was cancelled. Count again."
+    "the cluster has lost what it was sent, time and again: every worker that had the voters or "
+    "the data is gone, or the work was cancelled. Count again."
 )
 _UNSEEN = "y has labels that this vote has never seen, on examples of the cluster."
 
@@ -76,7 +78,8 @@ def from_dask(
     ValueError
         If more than a few of the examples are of those that the vote was fitted on.
     RuntimeError
-        If every worker that has the voters dies: the cluster cannot go on without them.
+        If every worker that has the voters dies, three times: after the first two the voters are
+        sent again, and all is counted anew.
 
     Examples
     --------
@@ -90,7 +93,6 @@ def from_dask(
     """
     try:
         import distributed
-        from dask import delayed
     except ImportError as error:
         raise ImportError("from_dask needs Dask: pip install 'certivote[dask]'.") from error
     if client is None:
@@ -104,10 +106,37 @@ def from_dask(
         from dask.dataframe.utils import make_meta
 
         counting.check_names(make_meta(data))
-    if voters is not None or fixed_votes is not None:
-        if y is None:
-            raise ValueError("y must be given with voters or fixed_votes: the true labels.")
-        counting = client.scatter(counting, broadcast=True, hash=False)
+    if counting.holds_voters and y is None:
+        raise ValueError("y must be given with voters or fixed_votes: the true labels.")
+    reason: Exception | None = None
+    for _ in range(_ATTEMPTS):
+        try:
+            return _count_all(client, tables, labels, counting, voters, verbose)
+        except _LostError as error:
+            reason = error
+        except TimeoutError as error:
+            if reason is None:
+                raise
+            reason = error  # the voters were lost, and there is no worker to send them to
+        if client.status != "running":
+            break
+    raise RuntimeError(_LOST) from reason
+
+
+class _LostError(Exception):
+    """What the cluster was sent is gone."""
+
+
+def _count_all(
+    client: Any, tables: list[Any], labels: list[Any], counting: Any, voters: Any, verbose: int
+) -> VoteStatistics:
+    """Count every partition, and add up."""
+    from dask import delayed
+
+    if counting.holds_voters:
+        # To one worker, from which the others take it when they need it. Copies that nobody needs
+        # yet Dask's memory manager removes: after a broadcast they would have to be sent again.
+        counting = client.scatter(counting, hash=False)
     count = delayed(_count, pure=False)
     leaves = client.compute(
         [count(table, label, counting) for table, label in zip(tables, labels, strict=True)]
@@ -175,6 +204,11 @@ class _Counting:
             if fitted and hasattr(voters, name):
                 setattr(self._columns, name, getattr(voters, name))
         self._fixed_votes, self._label = fixed_votes, label
+
+    @property
+    def holds_voters(self) -> bool:
+        """Whether there is more to send than where the labels are."""
+        return any(x is not None for x in (self._function, self._voters, self._fixed_votes))
 
     def check_names(self, table: Any) -> Any:
         """Return the table without its labels; refuse other features than the vote's."""
@@ -279,7 +313,7 @@ def _add_up(
         leaf, leaves[k] = leaves[k], None
         advance()
         if note.status == "cancelled":
-            raise RuntimeError(_LOST)
+            raise _LostError
         if note.status == "error":
             error = note.exception()
             failures[k] = f"{type(error).__name__}: {error}"
@@ -321,7 +355,7 @@ def _add_up(
     try:
         statistics: VoteStatistics = sums[0].result()
     except distributed.CancelledError as error:
-        raise RuntimeError(_LOST) from error
+        raise _LostError from error
     statistics = statistics.without_order()
     statistics.findings = (*statistics.findings, *findings)
     if failures:

@@ -388,22 +388,115 @@ def test_a_list_of_models_cannot_be_checked(certified, tampered, invoke, tmp_pat
 # --- what unlabelled rows said -------------------------------------------------------------------
 
 
-def test_a_start_that_unlabelled_rows_said_is_not_checked_and_that_is_said(invoke, tmp_path):
+@pytest.fixture
+def begun(tmp_path):
+    """Write a model, a certificate whose abstaining began by others.csv, and these files."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(900, 3))
-    y = (X[:, 0] + 0.5 * rng.normal(size=900) > 0).astype(int)
+    X = rng.normal(size=(1200, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=1200) > 0).astype(int)
     names = ["a", "b", "c"]
-    model = LogisticRegression().fit(pd.DataFrame(X[:300], columns=names), y[:300])
-    new, others = (pd.DataFrame(rows, columns=names) for rows in (X[300:600], X[600:]))
-    new.assign(y=y[300:600]).to_csv(tmp_path / "new.csv", index=False)
-    joblib.dump(model, tmp_path / "model.joblib")
-    for unlabelled, n_lines in ((None, 0), (others, 1)):
-        certificate = certify_model(model, new, y[300:600], abstain=0.1, unlabelled=unlabelled)
+
+    def write(make=certify_model, named=True):
+        table = pd.DataFrame(X, columns=names)
+        rows = table if named else X
+        model = LogisticRegression().fit(rows[:300], y[:300])
+        certificate = make(model, rows[300:600], y[300:600], abstain=0.1, unlabelled=rows[600:900])
         replace(certificate, provenance=certificate.provenance | {"target": "y"}).to_json(
             tmp_path / "certificate.json"
         )
-        options = ("--model", "model.joblib", "--data", "new.csv")
-        done = invoke("verify", "certificate.json", *options, cwd=tmp_path)
+        joblib.dump(model, tmp_path / "model.joblib")
+        table[300:600].assign(y=y[300:600]).to_csv(tmp_path / "new.csv", index=False)
+        table[600:900].to_csv(tmp_path / "others.csv", index=False)
+        # Answers are surer here: by these rows testing would begin elsewhere.
+        (3 * table[900:]).to_csv(tmp_path / "surer.csv", index=False)
+
+    write()
+    return write
+
+
+WITH_ALL = ("verify", "certificate.json", "--model", "model.joblib", "--data", "new.csv")
+
+
+def test_a_start_that_unlabelled_rows_said_is_not_checked_and_that_is_said(begun, invoke, tmp_path):
+    def without(*args, unlabelled, **options):
+        return certify_model(*args, **options)
+
+    for make, n_lines in ((without, 0), (certify_model, 1)):
+        begun(make)
+        done = invoke(*WITH_ALL, cwd=tmp_path)
         assert "The certificate holds up" in done.stdout
         assert done.stdout.count("not checked: at which level testing began") == n_lines
+        assert done.stdout.count("with --unlabelled") == n_lines
         assert "level" not in done.stderr
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_start_is_found_again_on_the_unlabelled_rows(begun, invoke, tmp_path, named):
+    begun(named=named)
+    done = invoke(*WITH_ALL, "--unlabelled", "others.csv", cwd=tmp_path)
+    assert "checked: at which level testing began: it was found again" in done.stdout
+    assert "not checked: at which level" not in done.stdout
+    assert "not checked: that the unlabelled rows were not chosen" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("The certificate holds up")
+
+
+def test_unlabelled_rows_may_be_several_files_and_have_labels(begun, invoke, tmp_path):
+    """A column of the name of the target is no feature, of a model without names neither."""
+    begun(named=False)
+    rows = pd.read_csv(tmp_path / "others.csv").assign(y=1)
+    for part, name in ((rows[:100], "first.csv"), (rows[100:], "second.csv")):
+        part.to_csv(tmp_path / name, index=False)
+    files = ("--unlabelled", "first.csv", "--unlabelled", "second.csv")
+    done = invoke(*WITH_ALL, *files, "--json", cwd=tmp_path)
+    result = json.loads(done.stdout)
+    assert result["holds"] is True
+    assert any("it was found again on the unlabelled rows" in text for text in result["checked"])
+
+
+def test_a_vote_finds_its_start_again_too(invoke, tmp_path):
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(900, 3)), columns=["a", "b", "c"])
+    y = (X["a"] + 0.5 * rng.normal(size=900) > 0).astype(int)
+    vote = MajorityVoteClassifier(n_voters=10, abstain=0.2, random_state=0)
+    vote.fit(X[:600], y[:600], unlabelled=X[600:])
+    vote.certificate_.to_json(tmp_path / "certificate.json")
+    joblib.dump(vote, tmp_path / "model.joblib")
+    X[:600].assign(y=y[:600]).to_csv(tmp_path / "new.csv", index=False)
+    X[600:].to_csv(tmp_path / "others.csv", index=False)
+    done = invoke(*WITH_ALL, "--unlabelled", "others.csv", cwd=tmp_path)
+    assert "checked: at which level testing began: it was found again" in done.stdout
+
+
+def test_a_start_by_other_rows_does_not_hold_up(begun, invoke, tmp_path):
+    done = invoke(*WITH_ALL, "--unlabelled", "surer.csv", cwd=tmp_path, status=1)
+    assert "error: the certificate does not hold up: " in done.stderr
+    # Rows that certify are none that say where testing begins.
+    done = invoke(*WITH_ALL, "--unlabelled", "new.csv", cwd=tmp_path, status=1)
+    assert "Examples that certify are among the unlabelled ones" in done.stderr
+
+
+def test_unlabelled_rows_that_cannot_be_read(begun, invoke, tmp_path):
+    def said(name):
+        return invoke(*WITH_ALL, "--unlabelled", name, cwd=tmp_path, status=2).stderr
+
+    assert "error: there is no file lost.csv." in said("lost.csv")
+    others = pd.read_csv(tmp_path / "others.csv")
+    others.drop(columns="b").to_csv(tmp_path / "fewer.csv", index=False)
+    message = said("fewer.csv")
+    assert "fewer.csv" in message
+    assert "'b'" in message
+    others.assign(b="high").to_csv(tmp_path / "texts.csv", index=False)
+    message = said("texts.csv")
+    assert "the model cannot predict the rows of texts" in message
+    begun(named=False)
+    message = said("fewer.csv")
+    assert "the model takes 3 columns, but fewer has 2" in message
+
+
+def test_unlabelled_rows_where_there_is_nothing_to_do_with_them(begun, invoke, tmp_path):
+    options = ("--unlabelled", "others.csv")
+    done = invoke("verify", "certificate.json", *options, cwd=tmp_path, status=2)
+    assert "error: --unlabelled needs --model and --data too" in done.stderr
+    begun(lambda *args, unlabelled, **options: certify_model(*args, **options))
+    done = invoke(*WITH_ALL, *options, cwd=tmp_path, status=2)
+    assert "error: --unlabelled is for a certificate with a claim on abstaining" in done.stderr

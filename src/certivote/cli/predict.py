@@ -67,22 +67,15 @@ def predict(
 
 def _predictions(path: Path, data: list[str], drop: list[str], shares: bool, quiet: bool) -> Any:
     """Return the columns of a table that a model does not use, and its predictions beside them."""
-    from ..tables.asked import Asked
     from .data import say_of_file
-    from .models import load_model, read_for
+    from .models import load_model
+    from .unlabelled import read_unlabelled
 
     certificate = _check_run(path, quiet)
     model = load_model(path, quiet)
     if isinstance(model, list | tuple):
         raise ValueError(f"{path} holds several classifiers: certify them first.")
-    if certificate is not None and not hasattr(model, "feature_names_in_"):
-        drop = _left_out(certificate, data, drop)
-    # As it was read when the model was certified: the claim is about its answers to that.
-    before = Asked.certified({} if certificate is None else certificate.provenance)
-    asked = options.asked(
-        drop, list(before.categorical), na_values=before.na_values, has_target=False
-    )
-    table = read_for(model, data, asked)
+    table = read_unlabelled(model, data, certificate.provenance if certificate else {}, drop)
     if not quiet:
         say_of_file(table)
     added = _predict(model, path, table, shares, certificate)
@@ -159,19 +152,6 @@ def _free_names(frame: Any, taken: list[str]) -> Any:
             name += _OF_TABLE
         names.append(name)
     return frame.set_axis(names, axis=1)
-
-
-def _left_out(certificate: "Certificate", data: list[str], drop: list[str]) -> list[str]:
-    """Return the columns that a model without names of columns was certified without."""
-    from ..tables.asked import Asked
-    from ..tables.files import open_tables
-
-    if not all(Path(name).is_file() for name in data):
-        return drop
-    asked = Asked.certified(certificate.provenance)
-    known = [name for name in (*asked.drop, *asked.apart) if name is not None]
-    there = open_tables([Path(data[0])]).names
-    return [*drop, *(name for name in known if name in there and name not in drop)]
 
 
 def _check_out(out: Path | None, model: Path, data: list[str]) -> None:

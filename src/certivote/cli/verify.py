@@ -2,13 +2,14 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import options
+from .checked import differences, name_of, origins
 from .output import (
     MODEL,
     OLD_MODEL,
@@ -34,6 +35,16 @@ _WITHOUT_DATA = [
 ]
 
 
+@dataclass(frozen=True)
+class _Files:
+    """What a certificate is checked with: nothing, or a model and its data at least."""
+
+    model: Path | None
+    data: list[str]
+    old: Path | None
+    unlabelled: list[str]
+
+
 @options.command
 def verify(
     certificate: Annotated[Path, typer.Argument(help="The certificate.json to check.")],
@@ -54,6 +65,14 @@ def verify(
             f"{options.RUNS_CODE}"
         ),
     ] = None,
+    unlabelled: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="For a claim on abstaining that was made with unlabelled rows, in Python: the "
+            "file of these rows. Where testing began is found again on them. Repeatable, for the "
+            "files of one table."
+        ),
+    ] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
     debug: options.Debug = False,
@@ -70,7 +89,10 @@ def verify(
         raise ValueError("--model and --data must be given together: votes need both.")
     if old is not None and model is None:
         raise ValueError("--old needs --model and --data too: it is compared with that model.")
-    result = _verify(certificate, model, data, old, quiet or as_json)
+    if unlabelled and model is None:
+        raise ValueError("--unlabelled needs --model and --data too: the model answers its rows.")
+    files = _Files(model, data or [], old, unlabelled or [])
+    result = _verify(certificate, files, quiet or as_json)
     if as_json:
         print_json(result)
     else:
@@ -102,9 +124,7 @@ def _print_result(result: dict[str, Any], quiet: bool, everything: bool) -> None
     say(result["verdict"], style="bold")
 
 
-def _verify(
-    path: Path, model: Path | None, data: list[str] | None, old: Path | None, quiet: bool
-) -> dict[str, Any]:
+def _verify(path: Path, files: _Files, quiet: bool) -> dict[str, Any]:
     """Check a certificate: its arithmetic alone, or all of it with the model and the data.
 
     What comes back says whether it holds (None if only the arithmetic was checked, which is right),
@@ -116,17 +136,18 @@ def _verify(
     checked: list[str] = []
     found: list[str] = []
     not_checked = list(_WITHOUT_DATA)
+    model, old = files.model, files.old
     own_model = path.with_name(MODEL) if model is None else model
     try:
         certificate = Certificate.from_json(path)
         certificate.verify()
         checked.append("the arithmetic: KL from the weights, the bound from the evidence")
         unbound = check_belongs(certificate, path, own_model)
-        if model is not None and data:
+        if model is not None:
             if old is not None and old.is_file():
                 name = f"{OLD_MODEL}{old.suffix}"
                 unbound += [] if check_digest(certificate, path, name, old) else [str(old)]
-            more, not_checked, found = _verify_votes(certificate, model, data, old, quiet)
+            more, not_checked, found = _verify_votes(certificate, model, files, quiet)
             checked += more
         for name in unbound:
             not_checked.append(f"that {name} was written with it: there is no digest")
@@ -152,24 +173,27 @@ def _verify(
 
 
 def _verify_votes(
-    certificate: "Certificate", model: Path, data: list[str], old: Path | None, quiet: bool
+    certificate: "Certificate", model: Path, files: _Files, quiet: bool
 ) -> tuple[list[str], list[str], list[str]]:
     """Count the votes again, and return what was checked, what was not, and what was found."""
     from ..certificate import CertificateError
     from ..certificate.neighbours import GIVEN
-    from ..claims.abstaining import AT_ITS_WORD, UNLABELLED
+    from ..claims.abstaining import AT_ITS_WORD
     from ..classifiers import verify_model
     from ..tables.asked import Asked
     from ..tables.checks import TOPICS
     from ..tables.reading import sha256_of
     from ..voters import joined_of
     from .data import builtin_names, say_of_file
-    from .models import blame, compared, load_model, read_for
+    from .models import answers, blame, compared, load_model, read_for
+    from .unlabelled import check_wanted, read_unlabelled, was_found_again
 
+    data, others = files.data, None
     vote = load_model(model, quiet)
     if isinstance(vote, list | tuple):
         raise ValueError(f"{model} holds several classifiers: give the model that certify wrote.")
-    provenance, compared_with = certificate.provenance, _compared_with(certificate, old)
+    provenance, compared_with = certificate.provenance, _compared_with(certificate, files.old)
+    begun_by_others = check_wanted(certificate, given=bool(files.unlabelled))
     if "voters_from" not in provenance:
         raise CertificateError("the certificate is of a table of votes, not of a model.")
     built_in = data[0] in builtin_names()
@@ -190,13 +214,19 @@ def _verify_votes(
                 f"{', '.join(data)} is not as the certificate says: {error}"
             ) from error
         raise
+    if files.unlabelled:
+        as_there = provenance | {"target": table.provenance.get("target")}
+        others = read_unlabelled(vote, files.unlabelled, as_there)
     if not quiet:
         say_of_file(table)
+    if not quiet and others is not None:
+        say_of_file(others)
     same = provenance.get("data_sha256") == table.provenance.get("data_sha256")
     try:
         _check_left_out(provenance, table.provenance)
         by |= table.by
         rows = {"groups": table.groups, "time": table.time, "by": by}
+        rows["unlabelled"] = None if others is None else others.X
         with warnings.catch_warnings():  # it is among what was not checked, below
             warnings.filterwarnings("ignore", f"not checked: {AT_ITS_WORD}")
             verify_model(vote, table.X, table.y, certificate, **rows)
@@ -208,24 +238,27 @@ def _verify_votes(
         order = " The order of several files matters: name them as they were certified."
         raise CertificateError(
             f"{error} {', '.join(data)} is another file than the one that was certified, "
-            f"{_name(provenance)}.{order if len(data) > 1 else ''}"
+            f"{name_of(provenance)}.{order if len(data) > 1 else ''}"
         ) from error
     except Exception:
         blame(vote, table, positive)
+        if others is not None:
+            answers(vote, others)
         raise
     voters = getattr(vote, "voters_", None)
     remembered = voters is not None and joined_of(voters.groups) is not None
-    checked, not_checked = _origins(provenance, remembered)
+    checked, not_checked = origins(provenance, remembered)
     if compared_with:
         checked.append("what the older model predicts on the data, and the difference")
         not_checked.append("that the older model was trained and chosen on other data")
     if certificate.families:
         checked.append("the counts behind each of the further claims")
-    if any(getattr(family, "start_from", None) == UNLABELLED for family in certificate.families):
-        not_checked.append(f"{AT_ITS_WORD} ({UNLABELLED}), and verify_model in Python")
+    if begun_by_others:
+        found_again, taken = was_found_again(given=others is not None)
+        checked, not_checked = checked + found_again, not_checked + taken
     if certificate.neighbours is not None and certificate.neighbours.baseline_from == GIVEN:
         not_checked.append("that the class of the baseline was named before looking")
-    return checked, not_checked + _differences(provenance, table.provenance), table.findings
+    return checked, not_checked + differences(provenance, table.provenance), table.findings
 
 
 def _compared_with(certificate: "Certificate", old: Path | None) -> dict[str, Path]:
@@ -252,81 +285,3 @@ def _check_left_out(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> Non
         raise CertificateError(
             f"rows_without_label is claimed to be {said}, but {counted} rows have no label."
         )
-
-
-def _origins(provenance: Mapping[str, Any], remembered: bool) -> tuple[list[str], list[str]]:
-    """Return what a count of the votes checks, and what it does not, by where all came from.
-
-    Mixed voters remember where they erred on rows that they had not seen, and learn from that.
-    """
-    from ..certificate.provenance import (
-        BAGS,
-        FROZEN,
-        FROZEN_BAGS,
-        MODEL,
-        NEW_DATA,
-        PRIOR_GIVEN,
-        PRIOR_LEARNED,
-        SPLIT,
-    )
-
-    checked = ["the votes of the model on the data: split, counts, moments, bound"]
-    if provenance["voters_from"] == MODEL:
-        checked = ["what the model predicts on the data: errors, bound, baseline"]
-    if provenance["voters_from"] in (BAGS, FROZEN_BAGS):
-        checked = [
-            "the votes of the model outside the bags: counts, moments, bound",
-            "that each voter is what its bag gives: it was trained again",
-        ]
-    not_checked = [
-        {
-            SPLIT: "that the voters were trained on part A only",
-            FROZEN: "that the frozen voters were trained and chosen on other data",
-            BAGS: "that no other seed or size was tried, and that nothing prepared the data by "
-            "looking at several rows",
-            FROZEN_BAGS: "that the seed and the settings of the forest were chosen without looking "
-            "at the data, and that nothing prepared the data by looking at several rows",
-            MODEL: "that the classifier was trained and chosen on other data",
-            NEW_DATA: "that neither the voters nor their weights have seen these examples, other "
-            "than by looking for rows of the fit",
-        }[provenance["voters_from"]]
-    ]
-    prior = provenance.get("prior")
-    if provenance["voters_from"] == NEW_DATA:
-        checked.append("the prior: it is the weights of the model")
-    elif prior is None and provenance["voters_from"] != MODEL:
-        checked.append("the prior: it is uniform")
-    elif prior == PRIOR_LEARNED and remembered:
-        checked.append("the prior: it follows from the errors on part A that the model remembers")
-        not_checked.append("that mixed voters erred there as the model remembers")
-    elif prior == PRIOR_LEARNED:
-        checked.append("the prior: it was learned again on part A")
-    if prior == PRIOR_GIVEN:
-        not_checked.append(
-            "that the prior, which the user gave, was fixed without looking at the certification "
-            "examples"
-        )
-    if "frozen_parts" in provenance:
-        not_checked.append("that the frozen parts inside the voters were trained on other data")
-    return checked, not_checked
-
-
-def _differences(claimed: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    """Return in words where the file is another one than the certificate says."""
-    words = []
-    if claimed.get("data") != found.get("data"):
-        words.append(
-            f"that the file is the one that was certified: its name is {found.get('data')!r}, and "
-            f"the certificate says {_name(claimed)}"
-        )
-    if claimed.get("data_sha256") != found.get("data_sha256"):
-        other = "it is not, byte for byte" if "data_sha256" in claimed else "no digest is there"
-        words.append(
-            f"that the content of the file is the one that was certified: {other}, but it gives "
-            "the same counts"
-        )
-    return words
-
-
-def _name(claimed: Mapping[str, Any]) -> str:
-    return repr(claimed["data"]) if "data" in claimed else "nothing"
