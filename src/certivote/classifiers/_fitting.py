@@ -25,6 +25,7 @@ from ..labels import (
     check_all_aligned,
     check_by,
     check_labels,
+    check_one_kind,
     check_targets,
     codes_of,
     most_frequent,
@@ -374,6 +375,7 @@ class FittingVote(AnsweringVote):
                 "X and y must have the same number of rows, got inconsistent numbers of samples: "
                 f"{m} and {len(labels)}."
             )
+        check_one_kind("y", labels)
         check_classification_targets(labels)
         if isinstance(self.voters, PredictionTable):
             self.voters.check_targets(labels)
