@@ -224,7 +224,9 @@ class FittingVote(AnsweringVote):
             _guards.seen_by_votes(look, self.voters, sample.X, together.names)
             self._examine_copies(look, sample.X, sample.y, rows[part_b], by_rows)
             found = _guards.training_rows(self.voters, codes != truth[:, None])
-            look.findings += found or trained_on(self.voters, sample.X)
+            look.findings += found
+            if not found:
+                trained_on(look, self.voters, sample.X)
         else:
             look.findings += _guards.unseen_classes(y[part_a], sample.y)
             look.findings += _guards.failed_members(self.voters_)

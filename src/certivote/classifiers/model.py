@@ -422,7 +422,9 @@ def _examine(
         ballots = members.votes(X, np.unique(labels))
         losses = ballots.codes != ballots.truth(labels)[:, None]
         found = _guards.training_rows(model, losses)
-    look.findings += found or trained_on(model, X)
+    look.findings += found
+    if not found:
+        trained_on(look, model, X)
     look.look(_guards.MODEL, *_asked_again(model, X, predicted, scores))
     return look
 
