@@ -237,8 +237,11 @@ class FittingVote(AnsweringVote):
             if "split_by_time" in self._provenance:
                 look.findings += _guards.errors_in_time(losses)
             self._look_at_columns(look, X, y, groups)
+            found = []
             if by_rows and _guards.DUPLICATES in look.checks:
-                look.findings += beside(X, y, (part_a, part_b[some]), losses)
+                found = beside(X, y, (part_a, part_b[some]), losses)
+            own = None if groups is None else np.unique(groups, return_index=True)[1]
+            _guards.rounded_copies(look, X if own is None else _safe_indexing(X, own), found)
         return look
 
     def _ask_again(self, look: Examination, sample: Sample) -> dict[str, int]:
@@ -418,8 +421,8 @@ class FittingVote(AnsweringVote):
             return
         _guards.copies(look, X, rows)
         look.findings += between(X, y)
-        if by_rows and _guards.DUPLICATES in look.checks:
-            look.findings += side_by_side(X, y)
+        told = by_rows and _guards.DUPLICATES in look.checks
+        _guards.rounded_copies(look, X, side_by_side(X, y) if told else [])
 
     def _examine_labels(self, y: NDArray[Any]) -> list[str]:
         return _guards.unknown_labels(y, codes_of(y, self.classes_) == UNKNOWN)

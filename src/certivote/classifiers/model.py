@@ -412,8 +412,8 @@ def _examine(
     if table is not None:
         _guards.copies(look, table, row_fingerprints(table))
         look.findings += between(table, labels)
-        if names is None and _guards.DUPLICATES in look.checks:
-            look.findings += side_by_side(table, labels)
+        told = names is None and _guards.DUPLICATES in look.checks
+        _guards.rounded_copies(look, table, side_by_side(table, labels) if told else [])
     if hasattr(model, "classes_"):
         look.findings += _guards.unknown_labels(labels, ~np.isin(labels, model.classes_))
     found = []
