@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._utils.spelling import spelling
+from ..statistics.counts import come_unlike_draws
 
 # The rows of a sample tell examples apart only if nearly all of them are different.
 _MOSTLY_DISTINCT = 0.9
@@ -24,8 +25,6 @@ _RICH_VALUES, _RICH_COLUMNS, _THROUGHOUT = 20, 6, 0.65
 _FEW_REPEATED = 0.2
 # A batch of fewer distinct rows may come again by chance, row for row.
 _TELLING = 12
-# How many standard errors each of the numbers of rows that come k times may be off.
-_FAR = 3.0
 # Rows are rounded to the first of so many bits at which nearly all are told apart, in so many
 # columns, which are told to be continuous by so many rows.
 _ROUNDED_TO, _NEARLY_ALL, _ROUNDED_COLUMNS, _FIRST_ROWS = (4, 8, 12), 0.999, 16, 1000
@@ -190,7 +189,7 @@ def is_hardly_chance(X: Any, rows: NDArray[np.uint64]) -> bool:
         return True
     if distinct.size < _FEW_ROWS or distinct.size == rows.size:
         return False
-    if _come_unlike_draws(times):
+    if come_unlike_draws(times):
         return True
     if not sparse.issparse(X) and _agree_throughout(X, rows.size - distinct.size):
         return True
@@ -221,27 +220,6 @@ def _agree_throughout(X: Any, repeated: int) -> bool:
     return True
 
 
-def _come_unlike_draws(times: NDArray[np.intp]) -> bool:
-    """Tell whether rows come k times too often, by how many come once less and once more often.
-
-    Of independent draws N_k rows come k times, with mean φ_k = Σ λᵏe^{−λ}/k! over their expected
-    numbers λ. The k!·φ_k are moments of one measure, and so log-convex: (k!φ_k)² is at most
-    (k−1)!φ_{k−1} · (k+1)!φ_{k+1}, from whatever distribution. Copies break that: where half of the
-    rows were doubled, many come twice, and hardly any three times.
-    """
-    known, numbers = np.unique(times, return_counts=True)
-    found = dict(zip(known.tolist(), numbers.tolist(), strict=True))
-    for k, number in found.items():
-        often = number - _FAR * np.sqrt(number)
-        less, more = (
-            there + _FAR * np.sqrt(there) + _FAR
-            for there in (found.get(k - 1, 0), found.get(k + 1, 0))
-        )
-        if k > 1 and often > 0.0 and k / (k + 1) * often**2 > less * more:
-            return True
-    return False
-
-
 class Alike(NamedTuple):
     """How many rows are like another one when rounded, in how many columns, and to which bits."""
 
@@ -254,7 +232,7 @@ def alike_rounded(X: Any, fewest: int) -> Alike | None:
     """Return how rows of a table are alike when rounded; None if few are, or as draws would be.
 
     Rounding sorts rows into cells, and into cells of any kind independent draws come as
-    `_come_unlike_draws` says, from whatever distribution. A table that was joined with a copy of
+    `come_unlike_draws` says, from whatever distribution. A table that was joined with a copy of
     itself in another precision has its rows there by twos.
     """
     columns = [] if sparse.issparse(X) else _broken_columns(X)
@@ -270,7 +248,7 @@ def alike_rounded(X: Any, fewest: int) -> Alike | None:
             own = own[own % np.uint64(1 + len(own) // _COMPARED_ROWS) == 0]
             times = np.unique(own, return_counts=True)[1]
             alike = (own.size - times.size) * len(narrow) // max(1, own.size)
-            if alike > fewest and _come_unlike_draws(times):
+            if alike > fewest and come_unlike_draws(times):
                 return Alike(alike, number, bits)
     return None
 
