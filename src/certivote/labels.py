@@ -24,6 +24,7 @@ __all__ = [
     "check_class",
     "check_comparable",
     "check_labels",
+    "check_one_kind",
     "check_same_table",
     "check_same_voters",
     "check_targets",
@@ -354,6 +355,18 @@ def check_comparable(**arrays: NDArray[Any]) -> None:
                 f"{name} must hold dates that the other's unit can hold, got {labels.dtype} and "
                 f"{other.dtype}."
             )
+
+
+def check_one_kind(name: str, labels: NDArray[Any]) -> None:
+    """Refuse labels of several kinds in one array, which cannot be sorted; errors give examples."""
+    if _kind_of(labels) != "mixed":
+        return
+    kinds = {_kind(label): label for label in reversed(labels.tolist())}
+    found = " and ".join(f"{label!r} ({kind})" for kind, label in sorted(kinds.items())[:2])
+    raise ValueError(
+        f"{name} must hold labels of one kind, got {found}: write all of them in one way, such as "
+        f"[str(label) for label in {name}]."
+    )
 
 
 def _kind_of(labels: NDArray[Any]) -> str:

@@ -232,3 +232,25 @@ def test_rows_of_few_values_may_repeat():
         warnings.simplefilter("always")
         MajorityVoteClassifier("trees", n_voters=5, random_state=0).fit(X.astype(float), X[:, 0])
     assert not [warning for warning in caught if "twin" in str(warning.message)]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize("door", ["fit", "oob", "partial_fit", "certify", "verify"])
+def test_labels_of_two_kinds_are_refused_by_name(door, listed, first, data, small):
+    X, y, X_new, y_new = data
+    mixed = ["no" if label == first else 1 for label in y_new]
+    mixed = mixed if listed else np.array(mixed, dtype=object)
+    vote, asked = small(MajorityVoteClassifier), door
+    if door in ("partial_fit", "certify", "verify"):
+        vote.fit(X, y)
+    if door == "oob":
+        vote, asked = vote.set_params(certification="oob"), "fit"
+    with pytest.raises(ValueError, match=r"y must hold labels of one kind.*str\(label\)"):
+        getattr(vote, asked)(X_new, mixed)
+
+
+def test_announced_labels_of_two_kinds_are_refused_by_name(data, small):
+    X, y, *_ = data
+    with pytest.raises(ValueError, match=r"classes must hold labels of one kind"):
+        small(MajorityVoteClassifier).partial_fit(X, y, classes=[0, 1, "no"])

@@ -12,6 +12,7 @@ from sklearn.ensemble import (
     VotingClassifier,
 )
 from sklearn.frozen import FrozenEstimator
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -110,3 +111,38 @@ def test_new_rows_of_one_kind_alone_are_no_finding():
     rng = np.random.default_rng(0)
     near = X[NEW][0] + 0.05 * rng.normal(size=(600, X.shape[1]))
     assert findings(certify_model(model, near, np.zeros(600, dtype=int))) == []
+
+
+class Odd(KNeighborsClassifier):
+    """A model of somebody else, which holds something of its own under scikit-learn's names."""
+
+    tree_ = "of life"
+
+
+class Failing(GaussianNB):
+    """One that raises what it likes where it is looked into."""
+
+    @property
+    def estimators_(self):
+        raise RuntimeError("not connected")
+
+
+@pytest.mark.parametrize("kind", [Odd, Failing])
+def test_models_that_cannot_be_read_are_said_not_to_be_checked(kind):
+    model = kind().fit(X[OLD], Y[OLD])
+    certificate = certify_model(model, X[NEW], Y[NEW])
+    assert not certificate.findings
+    said = certificate.checks["training rows"]
+    assert said.startswith(f"Not checked whether these rows trained the {kind.__name__}")
+    verify_model(model, X[NEW], Y[NEW], certificate)
+    vote = MajorityVoteClassifier(voters=[FrozenEstimator(model)]).fit(X[NEW], Y[NEW])
+    assert vote.certificate_.checks["training rows"] == said
+    vote.verify(X[NEW], Y[NEW])
+
+
+def test_a_model_that_cannot_be_read_hides_no_other_one():
+    voters = [Odd(), DecisionTreeClassifier(random_state=0), Failing()]
+    voters = [FrozenEstimator(voter.fit(X[OLD], Y[OLD])) for voter in voters]
+    with pytest.warns(UserWarning, match="trained on these very examples"):
+        vote = MajorityVoteClassifier(voters=voters).fit(X[OLD], Y[OLD])
+    assert "training rows" not in vote.certificate_.checks

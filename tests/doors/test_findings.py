@@ -336,6 +336,42 @@ def test_honest_merges_have_no_findings(tmp_path):
         assert certify(statistics).findings == ()
 
 
+def of_difficulty(rng, m, n):
+    """Losses of n voters on examples of which each has its own difficulty."""
+    return rng.random((m, n)) < rng.beta(0.3, 0.7, size=(m, 1))
+
+
+@pytest.mark.parametrize("n", [100, 5000])
+def test_shards_that_overlap_are_found_where_losses_are_kept(n, tmp_path):
+    """Half of the examples of each are in both; of 5,000 voters the losses are kept anyway."""
+    rng = np.random.default_rng(0)
+    losses = of_difficulty(rng, 600, n)
+    shards = [slice(0, 400), slice(200, 600), slice(400, 600)]
+    one, two, rest = (VoteStatistics.from_losses(losses[own], n == 100) for own in shards)
+    with pytest.warns(UserWarning, match="if some examples are in both"):
+        both = one + two
+    both.save(tmp_path / "both.npz")
+    assert VoteStatistics.load(tmp_path / "both.npz").findings == both.findings
+    assert certify(both, bound="gibbs").findings == both.findings
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (one + rest).findings == ()
+
+
+@pytest.mark.parametrize("n", [3, 12, 60])
+@pytest.mark.parametrize("kinds", [20, None])
+def test_independent_shards_do_not_overlap(kinds, n):
+    """Of whatever examples: also of few kinds, which come again and again."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        losses = of_difficulty(rng, 500, n)
+        losses = losses if kinds is None else losses[rng.integers(kinds, size=500)]
+        one, two = (VoteStatistics.from_losses(own, True) for own in np.split(losses, [200]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert (one + two).findings == ()
+
+
 def people(seed, rows_each):
     """Rows of people, with an effect of each on the label that features of theirs give away."""
     rng = np.random.default_rng(seed)
@@ -352,9 +388,10 @@ def test_rows_beside_each_other_that_belong_together_are_found(seed):
         vote = MajorityVoteClassifier("trees", random_state=seed, n_voters=20).fit(X, y)
     assert any("stand between training rows" in text for text in vote.certificate_.findings)
     vote.verify(X, y)
-    # Rows in another order show nothing, and groups that are said are no finding.
+    # Rows in another order are alike when rounded, and groups that are said are no finding.
     order = np.random.default_rng(seed).permutation(len(y))
-    MajorityVoteClassifier("trees", random_state=seed, n_voters=20).fit(X[order], y[order])
+    with pytest.warns(UserWarning, match="like another one when rounded"):
+        MajorityVoteClassifier("trees", random_state=seed, n_voters=20).fit(X[order], y[order])
     MajorityVoteClassifier("trees", random_state=seed, n_voters=20).fit(
         X, y, groups=np.arange(len(y)) // 7
     )
@@ -596,10 +633,11 @@ def test_rows_most_like_those_beside_them_are_found(rows_each):
         vote = MajorityVoteClassifier("trees", random_state=1, n_voters=10).fit(X, y)
     assert len(vote.certificate_.findings) == 1
     vote.verify(X, y)
-    # In another order nothing is seen of it.
+    # In another order they are alike when rounded.
     order = np.random.default_rng(0).permutation(len(y))
-    vote = MajorityVoteClassifier("trees", random_state=1, n_voters=10).fit(X[order], y[order])
-    assert vote.certificate_.findings == ()
+    with pytest.warns(UserWarning, match="like another one when rounded"):
+        vote = MajorityVoteClassifier("trees", random_state=1, n_voters=10).fit(X[order], y[order])
+    assert len(vote.certificate_.findings) == 1
 
 
 def test_rows_that_belong_together_are_found_by_every_door():

@@ -3,13 +3,14 @@
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from .._utils.spelling import spelling
+from ..statistics.counts import come_unlike_draws
 
 # The rows of a sample tell examples apart only if nearly all of them are different.
 _MOSTLY_DISTINCT = 0.9
@@ -24,11 +25,12 @@ _RICH_VALUES, _RICH_COLUMNS, _THROUGHOUT = 20, 6, 0.65
 _FEW_REPEATED = 0.2
 # A batch of fewer distinct rows may come again by chance, row for row.
 _TELLING = 12
-# How many standard errors each of the numbers of rows that come k times may be off.
-_FAR = 3.0
 # Rows are rounded to the first of so many bits at which nearly all are told apart, in so many
 # columns, which are told to be continuous by so many rows.
 _ROUNDED_TO, _NEARLY_ALL, _ROUNDED_COLUMNS, _FIRST_ROWS = (4, 8, 12), 0.999, 16, 1000
+# Rows of one table are compared at so many bits, the most first, in so many columns of broken
+# numbers, those of the largest numbers first: decimals that are cut off say least of these.
+_COMPARED_AT, _COMPARED_IN, _COMPARED_ROWS = (16, 12, 10, 8, 6, 4, 2, 0), (3, 6, 12), 100_000
 # Where so many rows too many are to be expected, none at all is a chance of about exp(−12).
 _SURPRISING = 12.0
 
@@ -154,14 +156,24 @@ def _rounded_fingerprints(X: Any, only: NDArray[np.intp], bits: int) -> NDArray[
     """Return a number for each row, equal for those whose numbers agree in their first bits."""
     columns, factors = columns_of(X), _factors(len(only))
     total = np.zeros(len(columns[0]), dtype=np.uint64)
-    cut = np.uint32(23 - bits)
     for j, factor in zip(only.tolist(), factors, strict=True):
-        with np.errstate(over="ignore", invalid="ignore"):
-            narrow = columns[j].astype(np.float32) + np.float32(0)
-        narrow[np.isnan(narrow)] = np.nan
-        kept = (narrow.view(np.uint32) + (np.uint32(1) << (cut - np.uint32(1)))) >> cut
-        total += _mix(kept.astype(np.uint64)) * factor
+        total += _mix(_cut(_as_bits(columns[j]), bits).astype(np.uint64)) * factor
     return total
+
+
+def _as_bits(column: NDArray[Any]) -> NDArray[np.uint32]:
+    """Return the bits of numbers as float32, of −0 as of 0, and of NaN whatever its sign."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        narrow = column.astype(np.float32) + np.float32(0)
+    narrow[np.isnan(narrow)] = np.nan
+    return narrow.view(np.uint32)
+
+
+def _cut(narrow: NDArray[np.uint32], bits: int) -> NDArray[np.uint32]:
+    """Return the first bits of numbers, rounded."""
+    cut = np.uint32(23 - bits)
+    kept: NDArray[np.uint32] = (narrow + (np.uint32(1) << (cut - np.uint32(1)))) >> cut
+    return kept
 
 
 def is_hardly_chance(X: Any, rows: NDArray[np.uint64]) -> bool:
@@ -177,7 +189,7 @@ def is_hardly_chance(X: Any, rows: NDArray[np.uint64]) -> bool:
         return True
     if distinct.size < _FEW_ROWS or distinct.size == rows.size:
         return False
-    if _come_unlike_draws(times):
+    if come_unlike_draws(times):
         return True
     if not sparse.issparse(X) and _agree_throughout(X, rows.size - distinct.size):
         return True
@@ -208,25 +220,49 @@ def _agree_throughout(X: Any, repeated: int) -> bool:
     return True
 
 
-def _come_unlike_draws(times: NDArray[np.intp]) -> bool:
-    """Tell whether rows come k times too often, by how many come once less and once more often.
+class Alike(NamedTuple):
+    """How many rows are like another one when rounded, in how many columns, and to which bits."""
 
-    Of independent draws N_k rows come k times, with mean φ_k = Σ λᵏe^{−λ}/k! over their expected
-    numbers λ. The k!·φ_k are moments of one measure, and so log-convex: (k!φ_k)² is at most
-    (k−1)!φ_{k−1} · (k+1)!φ_{k+1}, from whatever distribution. Copies break that: where half of the
-    rows were doubled, many come twice, and hardly any three times.
+    rows: int
+    columns: int
+    bits: int
+
+
+def alike_rounded(X: Any, fewest: int) -> Alike | None:
+    """Return how rows of a table are alike when rounded; None if few are, or as draws would be.
+
+    Rounding sorts rows into cells, and into cells of any kind independent draws come as
+    `come_unlike_draws` says, from whatever distribution. A table that was joined with a copy of
+    itself in another precision has its rows there by twos.
     """
-    known, numbers = np.unique(times, return_counts=True)
-    found = dict(zip(known.tolist(), numbers.tolist(), strict=True))
-    for k, number in found.items():
-        often = number - _FAR * np.sqrt(number)
-        less, more = (
-            there + _FAR * np.sqrt(there) + _FAR
-            for there in (found.get(k - 1, 0), found.get(k + 1, 0))
-        )
-        if k > 1 and often > 0.0 and k / (k + 1) * often**2 > less * more:
-            return True
-    return False
+    columns = [] if sparse.issparse(X) else _broken_columns(X)
+    none = np.zeros(len(columns[0]) if columns else 0, dtype=np.uint64)
+    cells = dict.fromkeys(_COMPARED_AT, none)
+    for number, (column, factor) in enumerate(zip(columns, _factors(len(columns)), strict=True), 1):
+        narrow = _as_bits(column)
+        for bits in _COMPARED_AT:
+            cells[bits] = cells[bits] + _cut(narrow, bits).astype(np.uint64) * factor
+        for bits in _COMPARED_AT if number in (*_COMPARED_IN, len(columns)) else ():
+            # Of many rows those in some cells are enough: rows that are alike are in one.
+            own = _mix(cells[bits])
+            own = own[own % np.uint64(1 + len(own) // _COMPARED_ROWS) == 0]
+            times = np.unique(own, return_counts=True)[1]
+            alike = (own.size - times.size) * len(narrow) // max(1, own.size)
+            if alike > fewest and come_unlike_draws(times):
+                return Alike(alike, number, bits)
+    return None
+
+
+def _broken_columns(X: Any) -> list[NDArray[Any]]:
+    """Return some columns that hold broken numbers, those of the largest numbers first."""
+    found: list[tuple[float, NDArray[Any]]] = []
+    for column in columns_of(X):
+        some = column[:: max(1, len(column) // _FIRST_ROWS)]
+        numbers = np.abs(some[np.isfinite(some)]) if column.dtype.kind == "f" else np.zeros(0)
+        if np.any(numbers % 1.0):
+            found.append((float(np.median(numbers)), column))
+    found.sort(key=lambda one: -one[0])
+    return [column for _, column in found[: _COMPARED_IN[-1]]]
 
 
 class SeenRows:

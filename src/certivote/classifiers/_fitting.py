@@ -25,6 +25,7 @@ from ..labels import (
     check_all_aligned,
     check_by,
     check_labels,
+    check_one_kind,
     check_targets,
     codes_of,
     most_frequent,
@@ -223,7 +224,9 @@ class FittingVote(AnsweringVote):
             _guards.seen_by_votes(look, self.voters, sample.X, together.names)
             self._examine_copies(look, sample.X, sample.y, rows[part_b], by_rows)
             found = _guards.training_rows(self.voters, codes != truth[:, None])
-            look.findings += found or trained_on(self.voters, sample.X)
+            look.findings += found
+            if not found:
+                trained_on(look, self.voters, sample.X)
         else:
             look.findings += _guards.unseen_classes(y[part_a], sample.y)
             look.findings += _guards.failed_members(self.voters_)
@@ -234,8 +237,11 @@ class FittingVote(AnsweringVote):
             if "split_by_time" in self._provenance:
                 look.findings += _guards.errors_in_time(losses)
             self._look_at_columns(look, X, y, groups)
+            found = []
             if by_rows and _guards.DUPLICATES in look.checks:
-                look.findings += beside(X, y, (part_a, part_b[some]), losses)
+                found = beside(X, y, (part_a, part_b[some]), losses)
+            own = None if groups is None else np.unique(groups, return_index=True)[1]
+            _guards.rounded_copies(look, X if own is None else _safe_indexing(X, own), found)
         return look
 
     def _ask_again(self, look: Examination, sample: Sample) -> dict[str, int]:
@@ -377,6 +383,7 @@ class FittingVote(AnsweringVote):
                 "X and y must have the same number of rows, got inconsistent numbers of samples: "
                 f"{m} and {len(labels)}."
             )
+        check_one_kind("y", labels)
         check_classification_targets(labels)
         if isinstance(self.voters, PredictionTable):
             self.voters.check_targets(labels)
@@ -417,8 +424,8 @@ class FittingVote(AnsweringVote):
             return
         _guards.copies(look, X, rows)
         look.findings += between(X, y)
-        if by_rows and _guards.DUPLICATES in look.checks:
-            look.findings += side_by_side(X, y)
+        told = by_rows and _guards.DUPLICATES in look.checks
+        _guards.rounded_copies(look, X, side_by_side(X, y) if told else [])
 
     def _examine_labels(self, y: NDArray[Any]) -> list[str]:
         return _guards.unknown_labels(y, codes_of(y, self.classes_) == UNKNOWN)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._utils.spelling import groups_alike
 from ..voters import Voters, inner_data, inner_estimator, joined_of, predictions
-from ._fingerprints import SeenRows, is_hardly_chance, row_fingerprints
+from ._fingerprints import SeenRows, alike_rounded, is_hardly_chance, row_fingerprints
 
 __all__ = [
     "DUPLICATES",
@@ -37,6 +37,7 @@ __all__ = [
     "left_out_members",
     "may_differ",
     "remembers_bags",
+    "rounded_copies",
     "rounded_rows",
     "seen_by_votes",
     "training_rows",
@@ -272,9 +273,36 @@ def copies(look: Examination, X: Any, rows: NDArray[np.uint64]) -> None:
     look.look(DUPLICATES, found, _repeats(rows))
 
 
+def rounded_copies(look: Examination, X: Any, beside: list[str]) -> None:
+    """Say if rows come again but for rounding, where nothing else was found of how they belong.
+
+    That is copies as they are, or what is found of rows `beside` each other, which is noted here.
+    """
+    look.findings += beside
+    if beside or DUPLICATES not in look.checks:
+        return
+    m = _num_samples(X)
+    alike = alike_rounded(X, _oversight(m))
+    if alike is None:
+        return
+    where = f"{alike.columns} column{'s' if alike.columns > 1 else ''} of broken numbers"
+    look.findings.append(
+        f"{alike.rows} of {m} rows are like another one when rounded to one part in "
+        f"{2 ** (alike.bits + 1)} in {where}, as independent draws would not be. If the table was "
+        "joined with a copy of itself in another precision, or several rows are of one subject, "
+        "the certificate is not valid."
+    )
+    del look.checks[DUPLICATES]
+
+
+def _oversight(m: int) -> int:
+    """Return how many of m rows may repeat by an oversight that changes no number."""
+    return max(_FEW_REPEATS, int(_SMALL_SHARE * m))
+
+
 def _many(repeated: int, m: int) -> bool:
     """Tell whether more rows repeat than may be an oversight that changes no number."""
-    return repeated > max(_FEW_REPEATS, _SMALL_SHARE * m)
+    return repeated > _oversight(m)
 
 
 def _repeats(rows: NDArray[np.uint64]) -> str:

@@ -177,8 +177,8 @@ class OutOfBagVote(CertifiedVote):
         _guards.twins_of_bags(look, X, rows)
         look.findings += between(X, y)
         self._look_at_columns(look, X, y, None)
-        if _guards.DUPLICATES in look.checks:
-            look.findings += side_by_side(X, y)
+        told = _guards.DUPLICATES in look.checks
+        _guards.rounded_copies(look, X, side_by_side(X, y) if told else [])
         return look
 
     # --- verifying it --------------------------------------------------------------------------

@@ -7,7 +7,7 @@ many leaves of a deep tree have fewer, and many have more.
 
 from collections.abc import Callable, Iterator
 from heapq import nlargest
-from itertools import islice
+from itertools import compress, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from sklearn.ensemble import BaggingClassifier
 
 from ..voters import inner_data, inner_estimator
 from ._fingerprints import is_hardly_chance, row_fingerprints
+from ._guards import TRAINING_ROWS, Examination
 
 __all__ = ["trained_on"]
 
@@ -53,17 +54,46 @@ class _Part(NamedTuple):
         return not drawn and getattr(self.ensemble, "subsample", 1.0) == 1.0
 
 
-def trained_on(voters: Any, X: Any) -> list[str]:
-    """Say if the rows that certify hold those that trained a fitted model, in whatever order."""
-    parts = [
-        part
-        for voter in (voters if isinstance(voters, list | tuple) else [voters])
-        for part in _parts(voter, _as_it_is, None, 0)
-    ]
+def trained_on(look: Examination, voters: Any, X: Any) -> None:
+    """Say if the rows that certify hold those that trained a fitted model, in whatever order.
+
+    Models of other people hold what they like under scikit-learn's names: of those that cannot be
+    read it is said that they were not checked.
+    """
+    parts: list[_Part] = []
+    unread: dict[str, None] = {}
+    for voter in voters if isinstance(voters, list | tuple) else [voters]:
+        try:
+            parts += _parts(voter, _as_it_is, None, 0)
+        except Exception:
+            unread[type(inner_estimator(voter)).__name__] = None
     try:
-        return _full_leaves(parts, X) + _kept_rows(parts, X)
-    except (AttributeError, IndexError, TypeError, ValueError):
-        return []  # models of other people, which hold what they like under these names
+        found = _known_rows(parts, X)
+    except Exception:
+        read = [_is_readable(part, X) for part in parts]
+        odd = compress(parts, np.logical_not(read))
+        unread |= dict.fromkeys(type(part.estimator).__name__ for part in odd)
+        found = _known_rows(list(compress(parts, read)), X)
+    look.findings += found
+    if unread and not found:
+        said = (
+            f"Not checked whether these rows trained the {', '.join(unread)}, which holds "
+            "something else than scikit-learn under the same names."
+        )
+        before = look.checks.get(TRAINING_ROWS)
+        look.checks[TRAINING_ROWS] = said if before is None else f"{before} {said}"
+
+
+def _known_rows(parts: list[_Part], X: Any) -> list[str]:
+    return _full_leaves(parts, X) + _kept_rows(parts, X)
+
+
+def _is_readable(part: _Part, X: Any) -> bool:
+    try:
+        _known_rows([part], X)
+    except Exception:
+        return False
+    return True
 
 
 def _as_it_is(X: Any) -> Any:

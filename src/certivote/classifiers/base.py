@@ -162,7 +162,7 @@ class CertifiedVote(FittingVote):
         _guards.rounded_rows(look, self._seen, X, rows)
         _guards.known_groups(look, self._seen, names)
         if self._frozen:
-            look.findings += trained_on(self.voters, X)
+            trained_on(look, self.voters, X)
         look.findings += self._examine_labels(y)
         self._examine_copies(look, X, y, rows, by_rows=names is None)
         return look

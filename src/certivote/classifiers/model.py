@@ -412,8 +412,8 @@ def _examine(
     if table is not None:
         _guards.copies(look, table, row_fingerprints(table))
         look.findings += between(table, labels)
-        if names is None and _guards.DUPLICATES in look.checks:
-            look.findings += side_by_side(table, labels)
+        told = names is None and _guards.DUPLICATES in look.checks
+        _guards.rounded_copies(look, table, side_by_side(table, labels) if told else [])
     if hasattr(model, "classes_"):
         look.findings += _guards.unknown_labels(labels, ~np.isin(labels, model.classes_))
     found = []
@@ -422,7 +422,9 @@ def _examine(
         ballots = members.votes(X, np.unique(labels))
         losses = ballots.codes != ballots.truth(labels)[:, None]
         found = _guards.training_rows(model, losses)
-    look.findings += found or trained_on(model, X)
+    look.findings += found
+    if not found:
+        trained_on(look, model, X)
     look.look(_guards.MODEL, *_asked_again(model, X, predicted, scores))
     return look
 

@@ -12,12 +12,15 @@ __all__ = [
     "as_counts",
     "as_rates",
     "check_pairs",
+    "come_unlike_draws",
     "make_read_only",
     "read_only_rows",
 ]
 
 # Two samples hardly have the same counts by chance where that has a probability of exp(−10).
 SURPRISING = 10.0
+# How many standard errors each of the numbers of rows that come k times may be off.
+_FAR = 3.0
 
 
 def as_counts(name: str, values: ArrayLike, ndim: int) -> NDArray[np.int64]:
@@ -74,6 +77,27 @@ def are_hardly_chance(counts: NDArray[np.int64], n_samples: int) -> bool:
     variances = distinct * (1.0 - distinct / n_samples)
     surprise = np.log(4.0 * np.pi * variances[variances > 1.0]).sum() / 2.0
     return bool(surprise > SURPRISING)
+
+
+def come_unlike_draws(times: NDArray[np.intp]) -> bool:
+    """Tell whether rows come k times too often, by how many come once less and once more often.
+
+    Of independent draws N_k rows come k times, with mean φ_k = Σ λᵏe^{−λ}/k! over their expected
+    numbers λ. The k!·φ_k are moments of one measure, and so log-convex: (k!φ_k)² is at most
+    (k−1)!φ_{k−1} · (k+1)!φ_{k+1}, from whatever distribution. Copies break that: where half of the
+    rows were doubled, many come twice, and hardly any three times.
+    """
+    known, numbers = np.unique(times, return_counts=True)
+    found = dict(zip(known.tolist(), numbers.tolist(), strict=True))
+    for k, number in found.items():
+        often = number - _FAR * np.sqrt(number)
+        less, more = (
+            there + _FAR * np.sqrt(there) + _FAR
+            for there in (found.get(k - 1, 0), found.get(k + 1, 0))
+        )
+        if k > 1 and often > 0.0 and k / (k + 1) * often**2 > less * more:
+            return True
+    return False
 
 
 def read_only_rows(rows: NDArray[np.uint8] | None) -> NDArray[np.uint8] | None:

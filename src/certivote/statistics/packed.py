@@ -5,7 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["chunks_of", "erring_weight", "rows_at_once", "tables_of", "transposed_product"]
+__all__ = [
+    "chunks_of",
+    "erring_weight",
+    "numbers_of",
+    "rows_at_once",
+    "tables_of",
+    "transposed_product",
+]
 
 # Row v: the eight bits of the byte v, the first one first, as numpy packs them.
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float64)
@@ -50,3 +57,14 @@ def transposed_product(
     """Return Lᵀ·v for packed rows of L: for each voter, the sum over the examples it errs on."""
     sums = [np.bincount(column, weights=values, minlength=256) @ _BITS for column in rows.T]
     return np.concatenate(sums)[:n_voters]
+
+
+def numbers_of(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Return a 64-bit number for each packed row: equal for equal ones, almost surely no others."""
+    words = np.zeros((len(rows), (rows.shape[1] + 7) // 8 * 8), dtype=np.uint8)
+    words[:, : rows.shape[1]] = rows
+    total = np.zeros(len(rows), dtype=np.uint64)
+    for word in words.view(np.uint64).T:
+        total = (total ^ word) * np.uint64(0x9E3779B97F4A7C15)
+        total ^= total >> np.uint64(29)
+    return total

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .counts import SURPRISING, make_read_only
+from .counts import SURPRISING, come_unlike_draws, make_read_only
+from .packed import numbers_of
 
-__all__ = ["Parts", "surprise"]
+__all__ = ["Parts", "overlap", "surprise"]
+
+# Of more examples than so many, those with some of the patterns of errors are enough.
+_COMPARED_ROWS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,3 +92,21 @@ def surprise(covariance: NDArray[np.float64]) -> float:
         total += 0.5 * math.log(4.0 * math.pi * variance)
         left -= np.outer(left[:, pivot], left[pivot]) / variance
     return total
+
+
+def overlap(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> bool:
+    """Tell whether two samples seem to share examples, by the packed losses of each.
+
+    Independent draws of whatever distribution come as often as `come_unlike_draws` says. Where the
+    examples of each sample do, and those of both together do not, some come in both.
+    """
+    one, two = (_some(numbers_of(rows), len(first) + len(second)) for rows in (first, second))
+    return _unlike_draws(np.concatenate([one, two])) and not any(map(_unlike_draws, (one, two)))
+
+
+def _some(numbers: NDArray[np.uint64], m: int) -> NDArray[np.uint64]:
+    return np.asarray(numbers[numbers % np.uint64(1 + m // _COMPARED_ROWS) == 0])
+
+
+def _unlike_draws(numbers: NDArray[np.uint64]) -> bool:
+    return come_unlike_draws(np.unique(numbers, return_counts=True)[1])

@@ -30,7 +30,7 @@ from .mapped import pieces
 from .moments import Moments
 from .packed import chunks_of, rows_at_once, transposed_product
 from .pairs import PackedPairs, Pairs, PairTable
-from .parts import Parts, surprise
+from .parts import Parts, overlap, surprise
 from .storage import KIND, load_counts, save_arrays
 from .unlabelled import UnlabelledStatistics, add_labels
 
@@ -39,6 +39,11 @@ __all__ = ["VoteStatistics", "join_unlabelled"]
 _MERGED_TWICE = (
     "Statistics with the very same counts were merged: if they are of the same examples, each "
     "counts twice, and a certificate from the result is not valid."
+)
+_OVERLAP = (
+    "Statistics were merged in which examples with the very same errors come again more often than "
+    "in independent draws, and in neither of the two alone: if some examples are in both, they "
+    "count twice, and a certificate from the result is not valid."
 )
 # By the counts of so many voters it is told how surprising they would be once more.
 _SOME_VOTERS = 32
@@ -482,6 +487,9 @@ class VoteStatistics(Statistics):
         if other is self or (told and self == other) or parts.repeat(others):
             findings.append(_MERGED_TWICE)
             warnings.warn(_MERGED_TWICE, stacklevel=2)
+        elif self._overlaps(other):
+            findings.append(_OVERLAP)
+            warnings.warn(_OVERLAP, stacklevel=2)
         m, n = self.n_samples + other.n_samples, self.n_voters
         rows = _stacked(self.rows, other.rows)
         bits = _stacked(self.pairs.bits, other.pairs.bits) if prefer_bits(m, n) else None
@@ -495,6 +503,11 @@ class VoteStatistics(Statistics):
                 both = both.with_unlabelled(unlabelled)
         both.findings = tuple(dict.fromkeys([*findings, *both.findings]))
         return both
+
+    def _overlaps(self, other: "VoteStatistics") -> bool:
+        """Tell whether some examples seem to be in both; without the losses nobody can."""
+        one, two = (own.pairs.bits if own.rows is None else own.rows for own in (self, other))
+        return one is not None and two is not None and overlap(one, two)
 
     def __radd__(self, other: object) -> "VoteStatistics":
         """Let ``sum(shards)`` work."""

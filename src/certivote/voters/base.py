@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._utils.batches import gen_batches
 from .._utils.progress import progress_bar
-from ..labels import check_labels, codes_of, merge_labels
+from ..labels import check_labels, check_one_kind, codes_of, merge_labels
 from ..statistics import IncompleteStatisticsError, VoteStatistics
 from ..statistics.counting import prefer_bits
 from ..voting import Ballots, code_type
@@ -178,6 +178,7 @@ class Voters(Sequence[Any]):
         known = [np.unique(y)]
         if announced is not None:
             known.append(check_labels("classes", announced, ndim=1))
+            check_one_kind("classes", known[-1])
         for group in self.groups:
             labels = getattr(group, "labels", None)
             if labels is None:
