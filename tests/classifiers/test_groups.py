@@ -27,6 +27,8 @@ def panel(n_groups, rng, rows=8, noise=0.02):
 
 
 X, Y, GROUPS = panel(120, np.random.default_rng(0))
+# As many that have nothing to do with each other.
+ALONE = np.random.default_rng(7).normal(size=X.shape)
 
 
 def small(voters="trees", **settings):
@@ -80,14 +82,19 @@ def test_each_row_of_a_group_is_drawn_as_often():
 def test_without_groups_the_certificate_is_false_and_with_them_it_is_not():
     """Labels that nothing tells: every vote errs on half of the rows of new groups."""
     rng = np.random.default_rng(1)
-    held = {"groups": 0, "rows": 0}
+    held, told = {"groups": 0, "rows": 0}, 0
     for seed in range(20):
         X, y, groups = panel(100, rng)
         vote = MajorityVoteClassifier("trees", n_voters=5, random_state=seed)
         held["groups"] += vote.fit(X, y, groups=groups).certificate_.risk_bound >= 0.5
-        held["rows"] += vote.fit(X, y).certificate_.risk_bound >= 0.5
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("always")
+            careless = vote.fit(X, y).certificate_
+        held["rows"] += careless.risk_bound >= 0.5
+        told += any("like another one when rounded" in text for text in careless.findings)
     assert held["groups"] >= 17
     assert held["rows"] == 0
+    assert told >= 17
 
 
 def test_a_series_gives_its_name_and_must_have_the_same_index():
@@ -106,14 +113,15 @@ def test_frozen_voters_and_new_data():
     vote.verify(other, y, groups=groups)
     with pytest.raises(ValueError, match="time is for voters that are trained here"):
         small(voters=FrozenEstimator(tree)).fit(other, y, time=groups)
-    vote = small().fit(X, Y)
+    vote = small().fit(ALONE, Y)
     for model in (vote, tree):
         certificate = certify_model(model, other, y, groups=groups, seed=3)
         assert (certificate.n_samples, certificate.provenance["seed"]) == (80, 3)
         verify_model(model, other, y, certificate, groups=groups)
         with pytest.raises(ValueError, match="groups must be given"):
             verify_model(model, other, y, certificate)
-        plain = certify_model(model, other, y)
+        with pytest.warns(UserWarning, match="like another one when rounded"):
+            plain = certify_model(model, other, y)
         with pytest.raises(ValueError, match="groups must not be given"):
             verify_model(model, other, y, plain, groups=groups)
         # Another seed draws other rows, and the certificate says which one it was.
@@ -128,6 +136,7 @@ def test_the_latest_rows_certify():
     time = rng.permutation(len(Y))
     late = time >= len(Y) // 2
     # What is later is told by nothing, and what is earlier by the first column.
+    X = ALONE
     y = np.where(late, rng.random(len(Y)) < 0.5, X[:, 0] > 0)
     vote = small().fit(X, y, time=time)
     assert vote.certificate_.neighbours.observed > 0.4
@@ -147,7 +156,7 @@ def test_the_latest_rows_certify():
 
 def test_rows_of_one_time_stay_together():
     time = np.arange(len(Y)) // 100
-    vote = small().fit(X, Y, time=time)
+    vote = small().fit(ALONE, Y, time=time)
     # 480 of 960 would cut the rows of time 4 in two: all of them certify.
     assert vote.certificate_.n_samples == 960 - 400
 
@@ -223,15 +232,18 @@ def test_groups_with_other_names_are_no_finding_and_among_the_checks():
     assert certificate.checks["training rows"].endswith("Nor is one of the 90 groups, by its name.")
     vote.verify(other, y, certificate, groups=groups + 1000)
     # A vote that was fitted without groups knows none.
-    assert small().fit(X, Y).certify(other, y, groups=groups).findings == ()
+    assert small().fit(ALONE, Y).certify(other, y, groups=groups).findings == ()
 
 
 def test_a_vote_of_groups_that_is_certified_without_them():
     vote = small().fit(X, Y, groups=GROUPS)
     other, y, _ = panel(90, np.random.default_rng(5))
-    with pytest.warns(UserWarning, match="these examples have none"):
+    with (
+        pytest.warns(UserWarning, match="these examples have none"),
+        pytest.warns(UserWarning, match="like another one when rounded"),
+    ):
         certificate = vote.certify(other, y)
-    assert len(certificate.findings) == 1
+    assert len(certificate.findings) == 2
     vote.verify(other, y, certificate)
 
 
@@ -268,7 +280,7 @@ def test_groups_that_are_written_in_two_ways(names, alike):
     named = np.array([f"G{group}" for group in GROUPS], dtype=object)
     named[GROUPS == 3] = np.resize(np.array(names, dtype=object), (GROUPS == 3).sum())
     tree = DecisionTreeClassifier(random_state=0).fit(X[:8], Y[:8])
-    vote = small(voters=FrozenEstimator(tree)).fit(X + 1, Y)
+    vote = small(voters=FrozenEstimator(tree)).fit(ALONE, Y)
     for make, verify in (
         (lambda: small().fit(X, Y, groups=named).certificate_, None),
         (lambda: vote.certify(X, Y, groups=named), vote.verify),
