@@ -189,9 +189,10 @@ def test_a_vote_comes_back_with_its_certificate(name, tmp_path):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_of_scikit_learn_comes_back(name, tmp_path):
-    if name == "network" and sklearn.__version__.startswith("1.6."):
-        pytest.skip("a network of scikit-learn 1.6 cannot stop early where labels are texts")
-    model = MODELS[name] if name == "frozen" else clone(MODELS[name]).fit(X, y)
+    # A network of scikit-learn 1.6 cannot stop early where labels are texts.
+    numbered = name == "network" and sklearn.__version__.startswith("1.6.")
+    labels = np.unique(y, return_inverse=True)[1] if numbered else y
+    model = MODELS[name] if name == "frozen" else clone(MODELS[name]).fit(X, labels)
     np.testing.assert_array_equal(written(model, tmp_path).predict(X), model.predict(X))
 
 
