@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -465,6 +466,27 @@ for number in range(int(sys.argv[1])):
         children.append(child)
     print(*[os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])
 """
+
+
+def test_a_folder_that_another_process_removes_again_is_no_file(tmp_path, monkeypatch):
+    """It is there when it is looked for, and not at the next look."""
+    folder = tmp_path / "results"
+    looks = []
+
+    def look(path, *, real=os.stat, **options):
+        if Path(path) == folder:
+            looks.append(path)
+            if len(looks) == 1:
+                return real(tmp_path, **options)
+        return real(path, **options)
+
+    monkeypatch.setattr(os, "stat", look)
+    check_folder(folder, ["certificate.json"])
+    assert looks
+    monkeypatch.undo()
+    folder.write_text("")
+    with pytest.raises(ValueError, match="is a file: name another folder"):
+        check_folder(folder, ["certificate.json"])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")

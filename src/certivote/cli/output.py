@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import textwrap
@@ -140,7 +141,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def check_folder(folder: Path, names: Iterable[str]) -> None:
     """Refuse a folder that cannot take these files, before the work begins, and leave no trace."""
-    if os.path.exists(folder) and not os.path.isdir(folder):
+    if _is_no_folder(folder):
         raise ValueError(f"{folder} is a file: name another folder with --out.")
     if not os.path.isdir(folder) and not os.path.isdir(folder.parent):
         raise ValueError(f"{folder.parent} is not a folder: make it first, or change --out.")
@@ -154,6 +155,14 @@ def check_folder(folder: Path, names: Iterable[str]) -> None:
         raise ValueError(
             f"{folder} cannot be written ({error.strerror}): name another folder with --out."
         ) from error
+
+
+def _is_no_folder(path: Path) -> bool:
+    """Tell whether there is something else, in one look: another process may make and remove it."""
+    try:
+        return not stat.S_ISDIR(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def is_safe(path: Path) -> bool:
