@@ -255,6 +255,61 @@ def test_the_share_of_the_winner_of_two_classes(every):
     np.testing.assert_allclose(every.winning_shares(weights), expected, atol=1e-12)
 
 
+def people(n, rng, rows=8):
+    """Rows of a person are alike in six columns, and four others tell the label a little."""
+    label, person = rng.integers(2, size=n), np.repeat(np.arange(n), rows)
+    known = rng.normal(size=(n, 6))[person] + 0.05 * rng.normal(size=(n * rows, 6))
+    hint = (label[person] - 0.5)[:, None] + rng.normal(size=(n * rows, 4))
+    return np.column_stack([known, hint]), label[person], person
+
+
+def test_members_are_weighed_by_groups_that_they_had_not_seen():
+    """Neighbours and trees know every row of a person by another one, and no new person."""
+    rng = np.random.default_rng(0)
+    rows, labels, persons = people(60, rng)
+    others, truth, _ = people(2000, rng, rows=1)
+    names = ["forest", "logistic", "neighbours"]
+    alone, together = (
+        Mixed(names, n_voters=10, random_state=0).fit(rows, labels, groups).group_
+        for groups in (None, persons)
+    )
+
+    def risks(group):
+        return [np.mean(group[index].predict(others) != truth) for index in (10, 11)]
+
+    believed, honest = alone.shares.mean(axis=0), together.shares.mean(axis=0)
+    assert believed[2] < 0.1 < 0.3 < risks(alone)[1]
+    # Of 60 persons a share is known to about 0.06.
+    np.testing.assert_allclose(honest[1:], risks(together), atol=0.13)
+    assert honest[0] > believed[0] + 0.1
+    assert together.weights[10] > alone.weights[10] + 0.2
+
+
+def test_groups_of_a_fit_reach_the_members():
+    rows, labels, persons = people(60, np.random.default_rng(1))
+    frame = pd.DataFrame(rows).rename(columns=str).assign(town=np.resize(["a", "b"], len(labels)))
+    for table in (rows, frame):
+        votes = [vote_of(Mixed(["logistic", "neighbours"])) for _ in range(2)]
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("always")
+            votes[0].fit(table, labels)
+        votes[1].fit(table, labels, groups=persons)
+        shares = [joined_of(vote.voters_.groups).shares[:, 1].mean() for vote in votes]
+        assert shares[0] < shares[1] - 0.1
+        votes[1].verify(table, labels, groups=persons)
+
+
+def test_folds_keep_groups_whole():
+    groups = np.repeat(np.arange(7), [1, 2, 3, 4, 5, 6, 7])
+    for n, expected in ((7, 5), (3, 3), (1, 5)):
+        own = np.minimum(groups, n - 1)
+        folds = folds_of(groups % 2, np.random.RandomState(0), own)
+        assert len(folds) == expected
+        np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(28))
+        if n > 1:
+            assert sum(len(set(own[fold])) for fold in folds) == n
+
+
 def test_equal_weights_are_still_to_be_had():
     vote = vote_of(Mixed(QUICK, n_voters=5), prior="uniform").fit(X, Y)
     np.testing.assert_allclose(vote.weights_, 1 / 7)

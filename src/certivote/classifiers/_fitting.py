@@ -90,8 +90,8 @@ class FittingVote(AnsweringVote):
         Parameters
         ----------
         X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features), or texts
-            The examples. Trees and stumps take dataframes with names, dates and gaps, and a list or
-            series of texts, as features that part A decides on: see
+            The examples. Mixed voters, trees and stumps take dataframes with names, dates and gaps,
+            and a list or series of texts, as features that part A decides on: see
             `certivote.voters.TableFeatures`. Other voters get what is given.
         y : array-like of shape (n_samples,)
             Their labels, of any type.
@@ -166,8 +166,9 @@ class FittingVote(AnsweringVote):
         X_b, y_b = _safe_indexing(X, part_b), y[part_b]
         X_a, y_a = (X_b, y_b) if frozen else (_safe_indexing(X, part_a), y[part_a])
         clock = Stopwatch()
+        own = None if together.groups is None or frozen else together.groups[part_a]
         self.voters_ = fit_voters(
-            self.voters, X_a, y_a, self.n_voters, rng, n_jobs=self.n_jobs, verbose=self.verbose
+            self.voters, X_a, y_a, self.n_voters, rng, self.n_jobs, self.verbose, groups=own
         )
         if not frozen and (parts := frozen_parts(self.voters)):
             said["frozen_parts"] = parts

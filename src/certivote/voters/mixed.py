@@ -39,17 +39,28 @@ _PENALTY = 10.0
 UNDECIDED = 0.5
 
 
-def folds_of(codes: NDArray[np.intp], rng: np.random.RandomState) -> list[NDArray[np.intp]]:
-    """Return the rows of each of five folds, or fewer, with the classes spread over them."""
+def folds_of(
+    codes: NDArray[np.intp], rng: np.random.RandomState, groups: NDArray[Any] | None = None
+) -> list[NDArray[np.intp]]:
+    """Return the rows of each of five folds, or fewer, with the classes spread over them.
+
+    Rows of one group are in one fold, if there are several groups: then the classes are not spread.
+    """
+    names, of = np.unique(np.zeros(0) if groups is None else groups, return_inverse=True)
+    if names.size > 1:
+        place = rng.permutation(names.size)[of] % _FOLDS
+        return [np.flatnonzero(place == number) for number in range(min(_FOLDS, names.size))]
     order = rng.permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]
     n_folds = min(_FOLDS, len(codes))
     return [np.sort(order[first::n_folds]) for first in range(n_folds)]
 
 
-def rounds_of(codes: NDArray[np.intp], rng: np.random.RandomState) -> list[list[NDArray[np.intp]]]:
+def rounds_of(
+    codes: NDArray[np.intp], rng: np.random.RandomState, groups: NDArray[Any] | None = None
+) -> list[list[NDArray[np.intp]]]:
     """Return folds, drawn several times where there are few rows."""
-    return [folds_of(codes, rng) for _ in range(_ROUNDS if len(codes) < _FEW_ROWS else 1)]
+    return [folds_of(codes, rng, groups) for _ in range(_ROUNDS if len(codes) < _FEW_ROWS else 1)]
 
 
 class _Block(NamedTuple):
@@ -177,7 +188,9 @@ class Mixed(BaseEstimator):
     of the others those of five that were trained without the row's fold; on fewer than 500 rows
     the folds are drawn three times, and the errors are means. Its penalty keeps weights of members
     that few rows cannot tell apart close to each other. Trees of a forest have equal weights. The
-    voters are then trained on all rows.
+    voters are then trained on all rows. Rows that belong together, as `groups` says, are in one
+    fold, and other forests are asked on them that were trained without the fold: who knows one row
+    of a group knows the others.
 
     Parameters
     ----------
@@ -219,7 +232,7 @@ class Mixed(BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> "Mixed":
+    def fit(self, X: Any, y: Any, groups: Any = None) -> "Mixed":
         """Train the members, and learn their weights.
 
         Parameters
@@ -228,6 +241,8 @@ class Mixed(BaseEstimator):
             The examples.
         y : array-like of shape (m,)
             Their labels.
+        groups : array-like of shape (m,), default=None
+            Which rows belong together.
         """
         check_positive("n_voters", self.n_voters, integer=True)
         names = self._names()
@@ -236,7 +251,8 @@ class Mixed(BaseEstimator):
         # Drawn for all, so that a member is the same whichever others there are.
         seeds = {name: int(rng.randint(np.iinfo(np.int32).max)) for name in MEMBERS}
         classes, codes = np.unique(labels, return_inverse=True)
-        rounds = rounds_of(codes, rng)
+        grouped = None if groups is None else np.asarray(groups)
+        rounds = rounds_of(codes, rng, grouped)
         filler = None if sparse.issparse(table) else _filler().fit(table)
         filled = table if filler is None else filler.transform(table)
         left_out = dict(self._too_much(names, facts_of(table, len(classes))))
@@ -247,7 +263,8 @@ class Mixed(BaseEstimator):
                 continue
             try:
                 own = table if MEMBERS[name].takes_gaps else filled
-                blocks.append(self._train(name, own, labels, rounds, seeds[name]))
+                given = (own, labels, rounds, seeds[name], grouped is not None)
+                blocks.append(self._train(name, *given))
             except Exception as error:
                 failed[name] = f"{type(error).__name__}: {error}"
                 if self.members is not None or len(failed) == len(names) - len(left_out):
@@ -287,6 +304,7 @@ class Mixed(BaseEstimator):
         y: NDArray[Any],
         rounds: list[list[NDArray[np.intp]]],
         seed: int,
+        grouped: bool,
     ) -> _Block:
         """Train one member on all rows, and find where its voters err on rows they did not see."""
         facts = facts_of(X, np.unique(y).size)
@@ -295,16 +313,26 @@ class Mixed(BaseEstimator):
             # One that does not converge is as good as its predictions are.
             warnings.simplefilter("ignore", ConvergenceWarning)
             if MEMBERS[name].forest:
-                return self._grown(name, kinds[0], X, y)
+                return self._grown(name, kinds[0], X, y, rounds[0] if grouped else None)
             return self._chosen(name, kinds, X, y, rounds)
 
-    def _grown(self, name: str, forest: Any, X: Any, y: NDArray[Any]) -> _Block:
+    def _grown(
+        self,
+        name: str,
+        forest: Any,
+        X: Any,
+        y: NDArray[Any],
+        folds: list[NDArray[np.intp]] | None,
+    ) -> _Block:
+        """Return a forest and how its trees err out of bag, or others like it outside of folds."""
         table = as_tree_data(X)
         forest.set_params(n_estimators=self.n_voters, n_jobs=self.n_jobs)
         if self.verbose:
             grow(forest, table, y, self.verbose, f"training {name}")
         else:
             forest.fit(table, y)
+        if folds is not None:
+            return _Block(name, list(forest.estimators_), _shares_of_folds(forest, table, y, folds))
         truth = np.searchsorted(forest.classes_, y)
         errors, asked = np.zeros(len(y)), np.zeros(len(y))
         for tree, bag in zip(forest.estimators_, forest.estimators_samples_, strict=True):
@@ -356,6 +384,19 @@ def _predicted(kind: Any, X: Any, y: NDArray[Any], X_new: Any) -> NDArray[Any]:
     if np.all(y == y[0]):
         return np.repeat(y[:1], X_new.shape[0])
     return np.asarray(clone(kind).fit(X, y).predict(X_new))
+
+
+def _shares_of_folds(
+    forest: Any, X: Any, y: NDArray[Any], folds: list[NDArray[np.intp]]
+) -> NDArray[np.float64]:
+    """Return which share of the trees errs on a row, of forests that were trained without it."""
+    shares = np.full(len(y), UNDECIDED)
+    for fold in folds:
+        rest = np.setdiff1d(np.arange(len(y)), fold)
+        other = clone(forest).fit(X[rest], y[rest])
+        named = [other.classes_[tree.predict(X[fold]).astype(np.intp)] for tree in other]
+        shares[fold] = np.mean([labels != y[fold] for labels in named], axis=0)
+    return shares
 
 
 def _seeded(estimator: Any, seed: int) -> Any:

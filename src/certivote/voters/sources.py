@@ -103,6 +103,7 @@ def fit_voters(
     random_state: np.random.RandomState | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
+    groups: Any = None,
 ) -> Voters:
     """Train what is not frozen, and return the voters.
 
@@ -121,6 +122,8 @@ def fit_voters(
         How many voters are trained at the same time.
     verbose : int, default=0
         Show a progress bar if positive.
+    groups : array-like of shape (m,), default=None
+        Which rows belong together: mixed voters are weighed by groups that they had not seen.
 
     Returns
     -------
@@ -149,7 +152,7 @@ def fit_voters(
         voters = named[name]
     if isinstance(voters, Mixed | Trees | Stumps) and needs_features(X):
         voters = Pipeline([("columns", TableFeatures()), ("voters", voters)])
-    return Voters([unpack(_fit_one(voters, X, y, rng, "voters", n_jobs, verbose))])
+    return Voters([unpack(_fit_one(voters, X, y, rng, "voters", n_jobs, verbose, groups))])
 
 
 def _fit_list(
@@ -184,6 +187,7 @@ def _fit_one(
     name: str,
     n_jobs: int | None = None,
     verbose: int = 0,
+    groups: Any = None,
 ) -> Any:
     """Return a fitted copy of a classifier, or the classifier itself if it is frozen."""
     if isinstance(voter, type):
@@ -213,6 +217,9 @@ def _fit_one(
         own.set_params(n_jobs=n_jobs, verbose=verbose)
     if verbose and isinstance(last, _GROWING) and not last.warm_start:
         return grow(fresh, X, y, verbose)
+    if groups is not None and isinstance(last, Mixed):
+        prefix = f"{fresh.steps[-1][0]}__" if isinstance(fresh, Pipeline) else ""
+        return fresh.fit(guarded(X), y, **{f"{prefix}groups": groups})
     return fresh.fit(guarded(X), y)
 
 
