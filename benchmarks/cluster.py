@@ -104,7 +104,7 @@ def lines() -> Iterator[str]:
     yield "| | | with numba (extra `fast`) | without |"
     yield "|---|---|---|---|"
     votes = [f"{1e9 * each.vote:.0f} ns" for each in (fast, plain)]
-    yield f"| v | one vote of one tree of the default forest | {' | '.join(votes)} |"
+    yield f"| v | one vote of one of these trees | {' | '.join(votes)} |"
     for j, voters in enumerate(PAPER):
         pairs = [f"{1e12 * each.pairs[j]:.1f} ps" for each in (fast, plain)]
         yield f"| c | one pair of {voters:,} voters on one example | {' | '.join(pairs)} |"

@@ -50,11 +50,13 @@ class _Asked(NamedTuple):
 
 
 class MajorityVoteClassifier(OutOfBagVote):
-    """A weighted majority vote with a certificate: its weights minimise a bound on its own risk.
+    """A weighted majority vote with a certificate: weights for which a bound on its risk is least.
 
-    `fit` splits the data by a random permutation, trains the voters on part A, and learns and
-    certifies their weights on part B. The permutation does not look at the labels: a stratified
-    split is not an independent draw of examples, and would void the guarantee.
+    `fit` splits the data by a random permutation, trains the voters on part A, and certifies their
+    vote on part B. Its weights are the prior, which the default voters learn on part A and which
+    part B tests, or others that part B gives, whichever has the smaller bound. The permutation does
+    not look at the labels: a stratified split is not an independent draw of examples, and would
+    void the guarantee.
 
     What may look at the data, and when. Preprocessing and tuning go *inside*, as voters:
     ``voters=make_pipeline(StandardScaler(), RandomForestClassifier())`` or

@@ -125,11 +125,12 @@ def certify(
 ) -> None:
     """Turn a table into a vote with a certificate, or certify a classifier that you have.
 
-    Several files with the same columns are one table. Part of the rows trains the voters; the
-    others learn their weights and certify them. Missing values and categories are handled, by what
-    the training rows say. With --model all rows certify what it predicts. Written are model.joblib,
-    certificate.json and report.html, and model.skops if skops is installed: others can load it
-    without running code in it. Without DATA it is shown on breast-cancer.
+    Several files with the same columns are one table. Part of the rows trains the voters and weighs
+    them; the others certify their vote, or learn other weights where that is better. Missing values
+    and categories are handled, by what the training rows say. With --model all rows certify what it
+    predicts. Written are model.joblib, certificate.json and report.html, and model.skops if skops
+    is installed: others can load it without running code in it. Without DATA it is shown on
+    breast-cancer.
     """
     from .._utils.validation import check_number
     from ..bounds import bound_at
