@@ -131,6 +131,7 @@ def _count_all(
     client: Any, tables: list[Any], labels: list[Any], counting: Any, voters: Any, verbose: int
 ) -> VoteStatistics:
     """Count every partition, and add up."""
+    import distributed
     from dask import delayed
 
     if counting.holds_voters:
@@ -141,8 +142,11 @@ def _count_all(
     leaves = client.compute(
         [count(table, label, counting) for table, label in zip(tables, labels, strict=True)]
     )
-    with progress_bar("counting", len(leaves), verbose, unit="partitions") as advance:
-        return _add_up(client, leaves, advance, getattr(voters, "examine_known", None))
+    try:
+        with progress_bar("counting", len(leaves), verbose, unit="partitions") as advance:
+            return _add_up(client, leaves, advance, getattr(voters, "examine_known", None))
+    except distributed.CancelledError as error:  # whichever was asked for when it was lost
+        raise _LostError from error
 
 
 def _partitions(data: Any, y: Any) -> tuple[list[Any], list[Any]]:
@@ -352,10 +356,7 @@ def _add_up(
     while len(sums) > 1:
         groups = [sums[start : start + _FAN_IN] for start in range(0, len(sums), _FAN_IN)]
         sums = [client.submit(_merge, group, pure=False) for group in groups]
-    try:
-        statistics: VoteStatistics = sums[0].result()
-    except distributed.CancelledError as error:
-        raise _LostError from error
+    statistics: VoteStatistics = sums[0].result()
     statistics = statistics.without_order()
     statistics.findings = (*statistics.findings, *findings)
     if failures:
