@@ -40,7 +40,7 @@ LIMITS = {
 def vote_of(data: Dataset, column: float | str, seed: int) -> MajorityVoteClassifier:
     """Return the vote of a column of the table, fitted on all training rows."""
     X, y = data.X_train, data.y_train
-    settings: dict[str, Any] = {"bound": "lacasse", "random_state": seed}
+    settings: dict[str, Any] = {"voters": "trees", "bound": "lacasse", "random_state": seed}
     if column != SPLIT:
         settings["certification"] = "oob"
     if column == FOREST:
