@@ -211,3 +211,26 @@ def test_dates_beyond_those_that_nanoseconds_reach_are_dates(form, tmp_path):
     known = np.resize(days, 40).astype(np.int64).astype(float)
     known[4] = np.nan
     assert np.array_equal(table.X["when"], known, equal_nan=True)
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["pandas", "pyarrow"])
+def test_decimal_commas_between_commas(many, tmp_path):
+    """Cells in quotes that no thousands are written as: what is 2,000 is two, then."""
+    shares = np.arange(1, 400_000 if many else 200) / 1000
+    numbers = pd.DataFrame({"share": shares, "sugar": np.round(shares) % 20, "n": 7})
+    written = numbers.map(lambda number: f"{number:.3f}".replace(".", ",")).assign(n="7")
+    written["y"] = np.where(shares > np.median(shares), "a", "b")
+    written.to_csv(tmp_path / "t.csv", index=False)
+    table = read_table(tmp_path / "t.csv", target="y")
+    np.testing.assert_array_equal(table.X.to_numpy(), numbers.to_numpy())
+
+
+@pytest.mark.parametrize("other", ["x,y", "0.5"], ids=["text", "point"])
+def test_commas_between_thousands_are_remarked_on(other, tmp_path):
+    """1,234 may be both: it is a category, with a word."""
+    rows = [f'"{1 + i % 9},{100 + i}",{"ab"[i % 2]},"{other}"' for i in range(200)]
+    (tmp_path / "t.csv").write_text("\n".join(["price,y,other", *rows]) + "\n")
+    table = read_table(tmp_path / "t.csv", target="y")
+    assert table.X["price"][0] == "1,100"
+    (note,) = (column["note"] for column in table.reading["columns"] if column["name"] == "price")
+    assert "numbers with commas in them" in note

@@ -12,6 +12,8 @@ __all__ = ["Layout", "first_rows", "layout_of"]
 
 _SEPARATORS = (",", ";", "\t", "|")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_WITH_A_COMMA, _WITH_A_POINT = re.compile(r"-?\d+,\d+"), re.compile(r"-?\d*\.\d+")
+_THOUSANDS = re.compile(r"-?[1-9]\d{0,2},\d{3}")
 # More numbers than so many that rise are a scale, such as of wavelengths.
 _SCALE = 5
 _PADDED = re.compile(r"0\d+")
@@ -49,9 +51,21 @@ def layout_of(source: Source) -> Layout:
     _refuse_short_header(rows, source)
     _refuse_data_as_header(rows, source)
     cells = [cell.strip() for row in rows[1:] for cell in row]
-    commas = best != "," and any(re.fullmatch(r"-?\d+,\d+", cell) for cell in cells)
     names = [name.strip() for name in rows[0]]
-    return Layout(best, "," if commas else ".", names, _padded(head, best, names))
+    return Layout(best, _decimal(cells, best), names, _padded(head, best, names))
+
+
+def _decimal(cells: list[str], separator: str) -> str:
+    """Return the decimal mark of cells: a comma if some number has one, and of no other meaning.
+
+    Between commas it may stand between thousands too, in quotes: there some number must have it
+    where thousands have none, and none a point.
+    """
+    commas = [cell for cell in cells if _WITH_A_COMMA.fullmatch(cell)]
+    if separator == ",":
+        points = any(_WITH_A_POINT.fullmatch(cell) for cell in cells)
+        commas = [cell for cell in commas if not (points or _THOUSANDS.fullmatch(cell))]
+    return "," if commas else "."
 
 
 def _refuse_short_header(rows: list[list[str]], source: Source) -> None:

@@ -24,6 +24,7 @@ _ISO = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}.*)?)?")
 _FEW, _SLIPS, _SOME = 20, 0.05, 200
 # The units that pandas counts times in.
 _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+_THOUSANDS = re.compile(r"\s*[-+]?\d{1,3}(,\d{3})+(\.\d+)?\s*")
 # What numbers begin with, for pandas too: infinity has a letter.
 _NUMBER_BEGINS = "0123456789+-. \t\n\v\f\riI"
 
@@ -79,6 +80,11 @@ class Values:
         """Whether some values can be read as numbers, and some cannot."""
         text = np.isnan(self.numbers)
         return bool(text.any() and not text.all())
+
+    @property
+    def of_thousands(self) -> bool:
+        """Whether there are values, and all of them are numbers with commas, such as 1,234."""
+        return len(self) > 0 and all(map(_THOUSANDS.fullmatch, self.texts))
 
     @property
     def not_numbers(self) -> list[str]:
