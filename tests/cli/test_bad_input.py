@@ -72,6 +72,7 @@ def table(tmp_path):
         (b",a,,label\n1,1,2,0\n2,2,3,1\n", "column 3 of table.csv has no name"),
         (b"label\n0\n1\n0\n1\n", "nothing to learn from"),
         (b"a,a,label\n1,2,0\n2,3,1\n3,4,0\n4,5,1\n", "several columns called 'a'"),
+        (b"a,a,b,b,label\n1,2,2,1,0\n2,3,2,1,1\n", "several columns called 'a' or 'b'"),
         (b"a, b,label,label\n1,2,0,0\n2,3,1,1\n1,2,0,0\n", "several columns called 'label'"),
     ],
 )

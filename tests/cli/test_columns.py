@@ -360,7 +360,8 @@ def visits(tmp_path):
 @pytest.mark.parametrize("at", [0, 50])
 def test_a_cell_among_dates_that_is_none(slip, form, at, visits):
     path = visits(slip, form, at)
-    with pytest.raises(ValueError, match=f"column 'day' .* holds dates, but '{slip}' cannot"):
+    words = f"column 'day' .* holds dates, but '{slip}' cannot .* say so with na_values '{slip}'"
+    with pytest.raises(ValueError, match=words):
         read_table(path, "y")
     with pytest.raises(ValueError, match=f"time 'day' .* neither a date nor a num.*as '{slip}':"):
         read_table(path, "y", time="day")

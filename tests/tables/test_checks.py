@@ -426,7 +426,7 @@ def test_rows_that_lie_close_to_the_order_of_time(read):
 
 def test_dates_without_a_split_by_time_are_remarked(read):
     frame = shuffled(pd.DataFrame({"x": np.random.default_rng(0).random(200), "sent": DAYS}))
-    remark = "'sent' holds times, and the rows were split at random"
+    remark = "'sent' holds times, and the rows were not split by them"
     for form in ("csv", "parquet"):
         assert any(line.startswith(remark) for line in read(frame, form).unusual())
     for settings in ({"time": "sent"}, {"group": ["sent"]}):

@@ -307,9 +307,9 @@ def remark_on_dates(columns: Columns, names: Sequence[str]) -> list[str]:
     if not dated:
         return []
     return [
-        f"{_listed(dated)} {'holds' if len(dated) == 1 else 'hold'} times, and the rows were split "
-        "at random: where later rows are to be predicted, name the time with --time, and the "
-        "latest certify"
+        f"{_listed(dated)} {'holds' if len(dated) == 1 else 'hold'} times, and the rows were not "
+        "split by them: where later rows are to be predicted, name the time with --time, and the "
+        "latest certify; of a model see that it was trained on earlier ones"
     ]
 
 

@@ -1,6 +1,6 @@
 """Columns of a table: numbers, dates or categories, and what is unusual about one."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,13 +78,26 @@ class Columns:
         if mixed:
             self._refuse_mixed(mixed)
         if broken:
-            cells = ", ".join(map(repr, self.values(broken[0]).slips))
-            raise ValueError(
-                f"column {broken[0]!r} of {self.path} holds dates, but {cells} cannot be read like "
-                f"the others: correct this, leave the column out with {self.spelled('drop')}, or "
-                f"keep all of it as text with {self.spelled('categorical')} {broken[0]!r}."
-            )
+            self._refuse_broken(broken[0])
         return pd.DataFrame(columns, index=self.frame.index, copy=False)
+
+    def _refuse_broken(self, name: str) -> None:
+        """Refuse a column of dates with cells that are none, and say what to do about these."""
+        slips = self.values(name).slips
+        raise ValueError(
+            f"column {name!r} of {self.path} holds dates, but {', '.join(map(repr, slips))} cannot "
+            f"be read like the others: correct this, leave the column out with "
+            f"{self.spelled('drop')}, or keep all of it as text with "
+            f"{self.spelled('categorical')} {name!r}.{self._may_be_missing(slips)}"
+        )
+
+    def _may_be_missing(self, texts: Collection[str]) -> str:
+        """Return how to say that the only text among other values means missing."""
+        if len(texts) != 1:
+            return ""
+        (text,) = texts
+        said = f"{self.spelled('na_values')} {text!r}"
+        return f" If {text!r} means missing everywhere, say so with {said}."
 
     def _refuse_mixed(self, names: Sequence[str]) -> None:
         """Refuse columns of numbers and text, each with an example and with what to do about it."""
@@ -96,14 +109,10 @@ class Columns:
             what = f"{len(names)} columns mix", f"such as in {', in '.join(cells)}{more}"
         kept = " ".join(f"{self.spelled('categorical')} {name!r}" for name in shown)
         texts = {text for name in names for text in self.values(name).not_numbers}
-        missing = ""
-        if len(texts) == 1:
-            (text,) = texts
-            means = f"{self.spelled('na_values')} {text!r}"
-            missing = f" If {text!r} means missing everywhere, say so with {means}."
         raise ValueError(
             f"{what[0]} numbers and text in {self.path}, {what[1]}: correct {it}, leave {it} out "
-            f"with {self.spelled('drop')}, or call all of {it} names with {kept}{more}.{missing}"
+            f"with {self.spelled('drop')}, or call all of {it} names with {kept}{more}."
+            f"{self._may_be_missing(texts)}"
         )
 
     def _typed_as(self, names: Sequence[str], names_only: Sequence[str]) -> Any:
@@ -185,6 +194,8 @@ class Columns:
             note = "times of a day, read as a category: write them as numbers, such as hours"
         elif n > _MANY and values.dates:
             note = f"dates as text, read as a category: {n} different values"
+        elif values.of_thousands:
+            note = "numbers with commas in them, read as a category: write them as 1234 or 1.234"
         elif n > _MANY and 2 * n > known:
             note = f"{n} different values of {known}, read as a category: an identifier, or text?"
         elif n > _MANY:

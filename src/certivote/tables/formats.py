@@ -112,6 +112,8 @@ def read_excel(source: Source) -> tuple[Any, str]:
 
 
 def _refuse_repeated_names(names: Sequence[str], source: Source) -> None:
-    for name, times in Counter(names).items():
-        if name and times > 1:
-            raise ValueError(f"{source} has several columns called {name!r}: rename them.")
+    repeated = [repr(name) for name, times in Counter(names).items() if name and times > 1]
+    if repeated:
+        raise ValueError(
+            f"{source} has several columns called {' or '.join(repeated)}: rename them."
+        )
