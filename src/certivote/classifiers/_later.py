@@ -48,6 +48,7 @@ def later(
     asked = {name: rows for name, rows in split.items() if rows is not None}
     if not asked:
         return [], None
+    dated = {str(name) for name in X.columns if _is_dated(str(name), np.asarray(X[name]))}
     some = np.sort(np.random.RandomState(seed).permutation(len(y))[:_ENOUGH])
     numbers = as_numbers(_safe_indexing(X, some))
     found, cleared = [], []
@@ -56,7 +57,8 @@ def later(
         if more is None:
             cleared.append(repr(name))
         else:
-            found.append(_finding(name, *more))
+            say = _finding if name in dated else _of_a_counter
+            found.append(say(name, *more))
     return found, None if found else _cleared(cleared)
 
 
@@ -66,6 +68,17 @@ def _finding(name: str, before: float, of_any: float) -> str:
         f"{before:.1%} of the latest, against {of_any:.1%} where rows of all times train them. The "
         "claim is about new rows of the same times: for later ones it is not valid. If such are to "
         f"be predicted, name the column as the time (--time {name!r}), and the latest certify."
+    )
+
+
+def _of_a_counter(name: str, before: float, of_any: float) -> str:
+    """Say the same of what counts up and may be a period, a site or a batch."""
+    return (
+        f"{name!r} counts up from the first row to the last, and rows of its last values are "
+        f"harder: voters trained on the rows before them err on {before:.1%} of these, against "
+        f"{of_any:.1%} where rows of all values train them. The claim is about new rows with these "
+        f"values: for others it is not valid. If {name!r} counts times, and later ones are to be "
+        f"predicted, name it as the time (--time {name!r}), and the latest certify."
     )
 
 
@@ -84,7 +97,11 @@ def _times(name: str, column: NDArray[Any]) -> NDArray[np.float64] | None:
     if column.dtype.kind not in "iuf":
         return None
     times = np.where(np.isfinite(column), column, np.nan).astype(np.float64)
-    return times if names_a_year(name) or _counts_up(times) else None
+    return times if _is_dated(name, column) or _counts_up(times) else None
+
+
+def _is_dated(name: str, column: NDArray[Any]) -> bool:
+    return column.dtype.kind == "M" or names_a_year(name)
 
 
 def _counts_up(times: NDArray[np.float64]) -> bool:
