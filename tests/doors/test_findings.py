@@ -482,6 +482,29 @@ def test_a_few_values_of_many_rows_are_found(kind):
         assert "of a value of 'where' were not" in vote.certificate_.checks["values"]
 
 
+def test_a_few_values_of_a_few_rows_are_found():
+    """50 divisions of eight towns each, as a table of 400 towns has them."""
+    found = 0
+    for seed in range(6):
+        X, y = schools(seed, n_schools=50, rows_each=8, kind=str)
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("always")
+            vote = MajorityVoteClassifier("trees", random_state=seed, n_voters=10).fit(X, y)
+        found += any("'where' tell of each other" in text for text in vote.certificate_.findings)
+    assert found >= 5
+
+
+def test_measures_between_which_voters_know_are_not_found():
+    """An age says as much where its own value trained as where those beside it did."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame({"age": rng.integers(18, 78, size=2400), "x": rng.normal(size=2400)})
+        y = (rng.random(2400) < np.where(np.abs(X["age"] - 45) < 15, 0.9, 0.1)).astype(int)
+        vote = MajorityVoteClassifier("trees", random_state=seed, n_voters=10).fit(X, y)
+        assert vote.certificate_.findings == ()
+        assert "of a value of 'age' were not" in vote.certificate_.checks["values"]
+
+
 def test_columns_of_fewer_values_are_named_first():
     """Whoever names the schools may have what is inside them together."""
     X, y = schools(0, n_schools=40, rows_each=60)

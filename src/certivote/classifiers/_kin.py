@@ -18,14 +18,14 @@ __all__ = ["kin"]
 # Values of objects that are none, as text.
 _MISSING = ("None", "nan", "NaN", "NaT", "<NA>")
 # So many columns are looked at, of most values.
-_COLUMNS = 8
+_COLUMNS = 16
 # So many rows are enough, of about so many values if there are more; and so many values that have
 # several rows are needed.
 _ROWS, _VALUES, _FEWEST = 4_000, 100, 20
-# Halves are drawn so many times, unless it does not look promising before.
-_TIMES, _PROMISING = 4, 1.5
+# Halves are drawn so many times, unless it does not look promising after the first or the fourth.
+_TIMES, _LOOKS, _PROMISING = 8, (0, 3), 1.5
 # By how many standard errors voters must err more on rows whose kin did not train them.
-_STANDARD_ERRORS = 4.0
+_STANDARD_ERRORS = 3.25
 
 
 def kin(
@@ -34,22 +34,24 @@ def kin(
     """Say on which columns voters err more where rows with the same value did not train them.
 
     Columns of whole numbers or of texts are looked at that have at least 20 values, with two rows
-    of each on average, or groups if there are such: the eight with the most values. One that is
-    called a time that comes again, such as an hour or a week, has more values than rows of each.
-    Ten trees are trained on half of about 4,000 rows, and tested on the others, four times: halves
+    of each on average, or groups if there are such: the 16 with the most values. Values are counted
+    by their shares p of the rows, as 1 / Σ p²: where a few of them have most rows, new rows come
+    with these. A column that is called a time that comes again, such as an hour or a week, has more
+    values than rows of each.
+    Ten trees are trained on half of about 4,000 rows, and tested on the others, eight times: halves
     of all rows, or of the groups if there are such, and halves of the values. The rows are those of
-    a range of values, in which what measures has its neighbours in both halves; of values with many
-    rows some are drawn, so that there are 100 values, or all of them. It is a finding where voters
-    err more by 4 standard errors, of values and of times; columns of fewer values come first. The
-    second part of what is returned is a sentence for where nothing was found; None if there is no
-    such column.
+    a range of values, and of two that follow one another one is in each half, so that what measures
+    has its neighbours in both; of values with many rows some are drawn, so that there are 100
+    values, or all of them. It is a finding where voters err more by 4 standard errors, of values
+    and of times; columns of fewer values come first. The second part of what is returned is a
+    sentence for where nothing was found; None if there is no such column.
     """
     if not hasattr(X, "columns"):
         return [], None
     codes = {name: _codes(np.asarray(X[name])) for name in X.columns}
     numbers = {name: int(own.max(initial=-1)) + 1 for name, own in codes.items()}
     units = len(y) if groups is None else np.unique(groups).size
-    asked = [name for name, n in numbers.items() if _may_be_of_kin(str(name), n, units)]
+    asked = [name for name, own in codes.items() if _may_be_of_kin(str(name), own, units)]
     asked = sorted(asked, key=lambda name: numbers[name])[-_COLUMNS:]
     if not asked:
         return [], None
@@ -83,9 +85,12 @@ def _joined(parts: list[str], word: str) -> str:
     return f" {word} ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-def _may_be_of_kin(name: str, n_values: int, units: int) -> bool:
+def _may_be_of_kin(name: str, codes: NDArray[np.intp], units: int) -> bool:
+    sizes = np.bincount(codes[codes >= 0])
+    if sizes.sum() ** 2 < _FEWEST * np.sum(sizes**2):
+        return False
     comes_again = names_a_time(name) and not names_a_year(name)
-    return _FEWEST <= n_values <= units / 2 and (n_values**2 > units or not comes_again)
+    return 0 < sizes.size <= units / 2 and (sizes.size**2 > units or not comes_again)
 
 
 def _codes(column: NDArray[Any]) -> NDArray[np.intp]:
@@ -124,7 +129,7 @@ class _Errors:
             rows = _some_of_values(codes, sizes, rng)
             of = codes[rows]
             drawn += np.bincount(of, minlength=sizes.size)
-            both = self._losses(rows, of, rng), self._at_random(rows, time)
+            both = self._losses(rows, _halves_of(of, rng), rng), self._at_random(rows, time)
             left_out += np.bincount(of, both[0], sizes.size)
             at_random += np.bincount(of, both[1], sizes.size)
             gaps.append(float(np.mean(both[0] - both[1])))
@@ -133,7 +138,7 @@ class _Errors:
             known = drawn > 0
             new, old = left_out[known] / drawn[known], at_random[known] / drawn[known]
             far = _standard_errors(new - old, sizes[known], gaps)
-            if far < _PROMISING:
+            if far < _PROMISING and time in _LOOKS:
                 return None
         if far < _STANDARD_ERRORS:
             return None
@@ -144,15 +149,13 @@ class _Errors:
         """Return the errors on rows, or groups of them, left out whatever their values."""
         if (key := (time, rows.tobytes())) not in self.at_random:
             rng = np.random.RandomState([self.seed, time, 1])
-            self.at_random[key] = self._losses(rows, self.groups[rows], rng)
+            self.at_random[key] = self._losses(rows, _random_half(self.groups[rows], rng), rng)
         return self.at_random[key]
 
     def _losses(
-        self, rows: NDArray[np.intp], of: NDArray[np.intp], rng: np.random.RandomState
+        self, rows: NDArray[np.intp], half: NDArray[np.bool_], rng: np.random.RandomState
     ) -> NDArray[np.float64]:
         """Return how many voters err on each row, of those trained on the other half of these."""
-        values, number = np.unique(of, return_inverse=True)
-        half = rng.permutation(values.size)[number] % 2 == 0
         X, y = self._prepare(rows), self.y[rows]
         erring = np.empty(len(y))
         for test, train in ((half, ~half), (~half, half)):
@@ -164,6 +167,20 @@ class _Errors:
         if (key := rows.tobytes()) not in self.prepared:
             self.prepared = {key: as_numbers(_safe_indexing(self.X, rows))}
         return self.prepared[key]
+
+
+def _random_half(of: NDArray[np.intp], rng: np.random.RandomState) -> NDArray[np.bool_]:
+    """Return which rows are in one half, all that are of one group together."""
+    groups, number = np.unique(of, return_inverse=True)
+    return np.asarray(rng.permutation(groups.size)[number] % 2 == 0)
+
+
+def _halves_of(codes: NDArray[np.intp], rng: np.random.RandomState) -> NDArray[np.bool_]:
+    """Return which rows are in one half by their values: of each two in order, one or the other."""
+    values, number = np.unique(codes, return_inverse=True)
+    place = number + rng.randint(2)
+    swapped = rng.randint(2, size=values.size // 2 + 1)[place // 2]
+    return np.asarray((place + swapped) % 2 == 0)
 
 
 def _standard_errors(more: NDArray[np.float64], rows: NDArray[np.intp], gaps: list[float]) -> float:
