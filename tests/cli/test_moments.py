@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import beta
 
 from certivote import certify, samples_to_test
 from certivote.bounds import get_bound, list_moment_bounds
@@ -193,17 +194,28 @@ def test_a_pilot_whose_vote_was_tested(invoke, certified, tmp_path):
     risk = evidence["vote_errors"] / evidence["vote_size"]
     plan = ("plan", "--target", risk + 0.02, "--json")
     result = json.loads(invoke(*plan, "--pilot", "pilot/certificate.json", cwd=tmp_path).stdout)
-    # A vote that is learned is tested with nine tenths of delta, a classifier as it is with all.
+    # What is weighed on part A is tested with all of delta, and so is a classifier as it is.
     assert result["samples_needed"] == {
-        "certify": samples_to_test(risk + 0.02, risk, 0.9 * 0.05),
+        "certify": samples_to_test(risk + 0.02, risk, 0.05),
+        "certify --voters trees": samples_to_test(risk + 0.02, risk, 0.9 * 0.05),
         "certify --model": samples_to_test(risk + 0.02, risk, 0.05),
     }
     sure = json.loads(invoke(*plan, "--risk", risk, "--power", 0.95, cwd=tmp_path).stdout)
-    assert sure["samples_needed"]["certify"] == samples_to_test(risk + 0.02, risk, 0.045, 0.95)
+    assert sure["samples_needed"]["certify"] == samples_to_test(risk + 0.02, risk, 0.05, 0.95)
     assert json.loads(invoke(*plan, "--risk", risk, cwd=tmp_path).stdout) == result
     shown = invoke("plan", "--target", 0.05, "--risk", 0.0, cwd=tmp_path).stdout
     assert table(shown)["certify --model"] == ["59"]
     assert "succeeds with probability 0.8 or more" in shown
+    # Each of the commands does test with the delta that the plan counts with.
+    for voters in ("mixed", "trees"):
+        learn = ("--voters", voters, "--drop", "id", "--out", voters, "--json", "-q")
+        fields = json.loads(invoke("certify", certified.data, *learn, cwd=tmp_path).stdout)
+        own = fields["certificate"]
+        errors, m = own["evidence"]["vote_errors"], own["evidence"]["vote_size"]
+        command = {"mixed": "certify", "trees": "certify --voters trees"}[voters]
+        limit = beta.ppf(1.0 - result["deltas"][command], errors + 1, m - errors)
+        assert own["evidence"]["winner"] == "heldout"
+        assert own["risk_bound"] == pytest.approx(limit, abs=1e-9)
     done = invoke(*plan, "--risk", risk, "--bound", "gibbs", cwd=tmp_path, status=2)
     assert "--bound must be heldout" in done.stderr
 

@@ -218,7 +218,8 @@ def _plan_test(
 ) -> dict[str, Any]:
     """Return how many examples a test of a vote that errs so often needs, by what tests it.
 
-    A classifier as it is has all of delta; a vote that is learned has the share that is left.
+    A classifier as it is has all of delta, and so has a vote that was weighed on the rows that
+    trained it, as by default; other voters have the share that their test has.
     """
     from ..bounds import HeldoutBound, bound_at
     from ..bounds.parameters import check_claimed_delta
@@ -228,9 +229,11 @@ def _plan_test(
     name = HeldoutBound.name
     if bound not in (None, name):
         raise ValueError(f"--bound must be {name} where errors were tested, got {bound!r}.")
-    share = bound_at(None, delta).winner({"winner": name})
-    assert share is not None
-    deltas = {"certify": float(share.delta), "certify --model": delta}
+    default = bound_at(None, delta)
+    bounds = {"certify": default.for_learned_prior(), "certify --voters trees": default}
+    tests = {command: own.winner({"winner": name}) for command, own in bounds.items()}
+    deltas = {command: float(test.delta) for command, test in tests.items() if test is not None}
+    deltas["certify --model"] = delta
     return {
         "target": target,
         "risk": risk,
