@@ -234,3 +234,20 @@ def test_commas_between_thousands_are_remarked_on(other, tmp_path):
     assert table.X["price"][0] == "1,100"
     (note,) = (column["note"] for column in table.reading["columns"] if column["name"] == "price")
     assert "numbers with commas in them" in note
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_labels_of_numbers_and_text_are_names_if_it_is_said(suffix, tmp_path):
+    """As a survey writes them: 0, 1 and Borderline."""
+    cells = [0, 1, "Borderline", 1] * 15
+    frame = pd.DataFrame({"x": np.arange(60) % 7, "told": pd.Series(cells, dtype=object)})
+    path = tmp_path / f"t.{suffix}"
+    if suffix == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    with pytest.raises(ValueError, match=r"mixes numbers and text.* names with categorical 'told'"):
+        read_table(path, target="told")
+    table = read_table(path, target="told", categorical=["told"])
+    assert table.y.tolist() == [str(cell) for cell in cells]
+    assert table.reading["classes"] == {"0": 15, "1": 30, "Borderline": 15}

@@ -31,7 +31,7 @@ _SLIPS = 0.1
 
 _ADVICE = (
     "Then the examples are not independent, and the certificate is not valid: say which rows "
-    "belong together by groups (--group)."
+    "belong together by groups (--group), in a column that you add if there is none."
 )
 
 

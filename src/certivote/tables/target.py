@@ -93,10 +93,11 @@ def labels(
     as_texts = typed and all(isinstance(kind, str) for kind in kinds)
     named = as_texts or target in asked.categorical
     one_kind = as_texts or pd.api.types.is_numeric_dtype(column.dtype)
-    if not one_kind and (texts := Values(column)).mixed:
+    if not (one_kind or named) and (texts := Values(column)).mixed:
         raise ValueError(
-            f"the target {target!r} mixes numbers and text, such as {texts.examples}: write "
-            f"each label in one way, or name another column with {spelled('target')}."
+            f"the target {target!r} mixes numbers and text, such as {texts.examples}: write each "
+            f"label in one way, say that all of them are names with {spelled('categorical')} "
+            f"{target!r}, or name another column with {spelled('target')}."
         )
     values = _label_values(kinds, str(target))
     if values.dtype.kind == "f" and named:  # half stars are names of classes
