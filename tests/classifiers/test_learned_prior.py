@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from certivote import Certificate, MajorityVoteClassifier, VoteStatistics
 from certivote.bounds import BestBound, clopper_pearson
 from certivote.learners import logistic
+from certivote.voters import cross_fitted
 from certivote.voters.mixed import folds_of
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -202,6 +203,32 @@ def test_voters_that_know_part_a_by_heart_are_asked_about_rows_that_they_did_not
     errors = int(np.sum(vote.predict(table[part_b]) != Y[part_b]))
     assert vote.certificate_.risk_bound == clopper_pearson(errors, len(part_b))
     vote.verify(table, Y)
+
+
+@pytest.mark.parametrize("rare", [1, 2, 3])
+def test_a_class_that_is_in_one_fold_alone(rare):
+    """Voters that were trained on the other class name that, where many refuse to be trained."""
+    rng = np.random.default_rng(rare)
+    y = rng.permutation(np.repeat([0, 1], [120 - 2 * rare, 2 * rare]))
+    table = rng.normal(size=(120, 3)) + 9.0 * y[:, None]
+    voters = [LogisticRegression(), LogisticRegression(C=0.5)]
+    some = np.concatenate([np.flatnonzero(y == 0)[:60], np.flatnonzero(y == 1)[:rare]])
+    folds = list(cross_fitted(voters, 2, table[some], y[some], np.array([0, 1])))
+    with_it = [(rows, ballots) for rows, ballots in folds if y[some][rows].any()]
+    assert len(with_it) == rare
+    for rows, ballots in with_it:
+        own = y[some][rows] if rare > 1 else np.zeros(len(rows))
+        np.testing.assert_array_equal(ballots.codes, np.stack([own, own], axis=1))
+    vote = MajorityVoteClassifier(voters, prior="learned", random_state=0).fit(table, y)
+    assert vote.certificate_.provenance["prior"] == "learned on part A"
+    vote.smallest(0.05, table, y).verify(table, y)
+
+
+def test_which_voter_could_not_be_trained_is_said():
+    voters = [DecisionTreeClassifier(), LogisticRegression()]
+    with pytest.raises(ValueError, match="at least 2 classes") as raised:
+        MajorityVoteClassifier(voters, random_state=0).fit(X, np.zeros(len(X), dtype=int))
+    assert raised.value.__notes__ == ["This was the training of voters[1], LogisticRegression."]
 
 
 def test_boosting_that_stops_early_on_a_fold():

@@ -134,7 +134,11 @@ def by_hand(X_a, y_a):
     The limit of all, and what fewer err more, with its standard error.
     """
     errs = np.zeros((N, len(y_a)), dtype=bool)
-    for fold in np.array_split(np.random.RandomState(0).permutation(len(y_a)), 5):
+    # Dealt out like cards, one class after the other.
+    order = np.random.RandomState(0).permutation(len(y_a))
+    dealt = [row for label in (0, 1) for row in order if y_a[row] == label]
+    for first in range(5):
+        fold = dealt[first::5]
         rest = [row for row in range(len(y_a)) if row not in set(fold)]
         trees = [clone(tree).fit(X_a[rest], y_a[rest]) for tree in TREES]
         votes = np.array([tree.predict(X_a[fold]) for tree in trees])

@@ -31,7 +31,14 @@ from ..labels import (
     most_frequent,
 )
 from ..statistics import Statistics, VoteStatistics
-from ..voters import PredictionTable, fit_voters, frozen_parts, is_frozen, joined_of
+from ..voters import (
+    PredictionTable,
+    cross_fitted,
+    fit_voters,
+    frozen_parts,
+    is_frozen,
+    joined_of,
+)
 from ..voting import Ballots
 from . import _guards
 from ._again import answer_by_row, ask_again
@@ -42,7 +49,7 @@ from ._fingerprints import SeenRows, row_fingerprints
 from ._guards import Examination
 from ._kin import kin
 from ._later import later
-from ._scores import cross_fitted, cross_fitted_shares
+from ._scores import cross_fitted_shares
 from ._split import Rows, as_table, cut
 from ._training import trained_on
 
@@ -331,6 +338,7 @@ class FittingVote(AnsweringVote):
         seed = self._provenance["seed"]
         return cross_fitted(
             self.voters,
+            len(self.voters_),
             X,
             y,
             check_labels("classes_", self.classes_, ndim=1),

@@ -1,19 +1,15 @@
 """How sure a classifier is of its answers, and of those to rows that it was not trained on."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
 from ..labels import check_labels, codes_of
-from ..voters import fit_voters
 from ..voting import Ballots
 
-__all__ = ["cross_fitted", "cross_fitted_shares", "scores_of"]
-
-_FOLDS = 5
+__all__ = ["cross_fitted_shares", "scores_of"]
 
 
 def scores_of(model: Any, X: Any, predicted: NDArray[Any]) -> NDArray[np.float64] | None:
@@ -37,29 +33,6 @@ def scores_of(model: Any, X: Any, predicted: NDArray[Any]) -> NDArray[np.float64
     if not np.all(np.isfinite(scores)):
         raise ValueError("the scores of the classifier must be finite, got NaN or infinity.")
     return scores
-
-
-def cross_fitted(
-    voters: Any,
-    X: Any,
-    y: NDArray[Any],
-    classes: NDArray[Any],
-    n_voters: int,
-    seed: int,
-    n_jobs: int | None,
-) -> Iterator[tuple[NDArray[np.intp], Ballots]]:
-    """Yield rows, and the votes on them of voters that were not trained on them.
-
-    The voters are trained anew on four fifths of the rows, five times. Those that fit their
-    training rows would all agree there.
-    """
-    for fold in np.array_split(np.random.RandomState(seed).permutation(len(y)), _FOLDS):
-        rest = np.setdiff1d(np.arange(len(y)), fold)
-        rng = np.random.RandomState(seed)
-        fitted = fit_voters(
-            voters, _safe_indexing(X, rest), y[rest], n_voters, rng, n_jobs=n_jobs, verbose=0
-        )
-        yield fold, fitted.votes(_safe_indexing(X, fold), classes, n_jobs=n_jobs, verbose=0)
 
 
 def cross_fitted_shares(

@@ -43,6 +43,7 @@ _OWN = {
     "certivote.voters": (
         "BaggedTrees",
         "Dense",
+        "EmptyColumns",
         "EstimatorGroup",
         "Joined",
         "Mixed",

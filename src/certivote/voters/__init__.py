@@ -8,18 +8,19 @@ from .bagged import BaggedTrees
 from .base import Voters, predictions
 from .ensembles import inner_data, inner_estimator
 from .estimators import EstimatorGroup, Preparation, Prepared, as_bare_array, as_tree_data
-from .members import Dense
+from .members import Dense, EmptyColumns
 from .mixed import Joined, Mixed, joined_of
 from .preparing import TableFeatures
 from .sources import fit_voters, frozen_parts, is_frozen
 from .stumps import Stump, Stumps
 from .table import PredictionTable, TableGroup
 from .trees import Trees
-from .weighing import is_mixed, learned_weights
+from .weighing import cross_fitted, is_mixed, learned_weights
 
 __all__ = [
     "BaggedTrees",
     "Dense",
+    "EmptyColumns",
     "EstimatorGroup",
     "Joined",
     "Mixed",
@@ -34,6 +35,7 @@ __all__ = [
     "Voters",
     "as_bare_array",
     "as_tree_data",
+    "cross_fitted",
     "fit_voters",
     "frozen_parts",
     "inner_data",

@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
-__all__ = ["MEMBERS", "Dense", "Facts", "Member", "facts_of"]
+__all__ = ["MEMBERS", "Dense", "EmptyColumns", "Facts", "Member", "facts_of"]
 
 # What is tuned is tuned where rows × columns are at most this; beyond it is taken as it is.
 TUNED = 200_000
@@ -94,6 +94,41 @@ class Dense(TransformerMixin, BaseEstimator):
         return X.toarray() if sparse.issparse(X) else np.asarray(X)
 
 
+class EmptyColumns(TransformerMixin, BaseEstimator):
+    """Zeros in columns in which no number was known, for classifiers that take gaps but not these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from certivote.voters import EmptyColumns
+    >>> EmptyColumns().fit([[1.0, np.nan], [np.nan, np.nan]]).transform([[np.nan, 5.0]])
+    array([[nan,  0.]])
+    """
+
+    def fit(self, X: Any, y: Any = None) -> "EmptyColumns":
+        """Look which columns are empty.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+            The data.
+        y : object
+            Not used.
+        """
+        self.empty_ = np.isnan(X).all(axis=0)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the data with zeros in these columns.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+            The data.
+        """
+        return np.where(self.empty_, 0.0, X) if self.empty_.any() else np.asarray(X)
+
+
 @dataclass(frozen=True)
 class Member:
     """A kind of classifier: its settings to choose from, and why it is left out, if it is.
@@ -126,7 +161,8 @@ def _boosting(facts: Facts) -> list[Any]:
             {"max_leaf_nodes": 4, "max_iter": 300, "min_samples_leaf": 5},
         ]
     kinds = [HistGradientBoostingClassifier(early_stopping=False, **own) for own in settings]
-    return [make_pipeline(Dense(), kind) for kind in kinds] if facts.sparse else kinds
+    before = Dense if facts.sparse else EmptyColumns
+    return [make_pipeline(before(), kind) for kind in kinds]
 
 
 def _logistic(facts: Facts) -> list[Any]:

@@ -220,7 +220,12 @@ def _fit_one(
     if groups is not None and isinstance(last, Mixed):
         prefix = f"{fresh.steps[-1][0]}__" if isinstance(fresh, Pipeline) else ""
         return fresh.fit(guarded(X), y, **{f"{prefix}groups": groups})
-    return fresh.fit(guarded(X), y)
+    try:
+        return fresh.fit(guarded(X), y)
+    except Exception as error:
+        if name != "voters":
+            error.add_note(f"This was the training of {name}, {type(voter).__name__}.")
+        raise
 
 
 def _looks_fitted(voter: Any) -> bool:

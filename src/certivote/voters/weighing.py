@@ -1,5 +1,6 @@
 """Weights that the rows of the training give, without what the voters remember of them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils import _safe_indexing
 
 from ..learners import logistic, logistic_of_shares
 from ..statistics import VoteStatistics
+from ..voting import Ballots
 from .bagged import BaggedTrees
 from .base import Voters
 from .mixed import UNDECIDED, Mixed, folds_of, joined_of
@@ -18,7 +20,7 @@ from .sources import DEFAULT_VOTERS, fit_voters
 from .stumps import Stumps
 from .trees import Trees
 
-__all__ = ["is_mixed", "learned_weights"]
+__all__ = ["cross_fitted", "is_mixed", "learned_weights"]
 
 # Members that differ by chance alone: what one does on some rows says nothing of the next one.
 _ALIKE = (BaggedTrees, Trees, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier)
@@ -111,14 +113,56 @@ def learned_weights(
         losses = VoteStatistics.from_votes(ballots.codes, ballots.truth(y), keep_rows=True)
         return logistic(losses)
     shares = np.full((len(y), n), UNDECIDED)
-    folds = folds_of(np.unique(y, return_inverse=True)[1], np.random.RandomState(seed))
-    for fold in folds:
-        rest = np.setdiff1d(np.arange(len(y)), fold)
-        rng = np.random.RandomState(seed)
-        rows = _safe_indexing(X, rest)
-        others = fit_voters(voters, rows, y[rest], n_voters, rng, n_jobs=n_jobs)
-        ballots = others.votes(_safe_indexing(X, fold), classes, n_jobs=n_jobs)
+    for fold, ballots in cross_fitted(voters, n, X, y, classes, n_voters, seed, n_jobs):
         # Boosting may have stopped early: of those that are not there nothing is known.
-        known = min(n, len(others))
+        known = min(n, ballots.codes.shape[1])
         shares[fold, :known] = (ballots.codes != ballots.truth(y[fold])[:, None])[:, :known]
     return logistic_of_shares(shares)
+
+
+def cross_fitted(
+    voters: Any,
+    n: int,
+    X: Any,
+    y: NDArray[Any],
+    classes: NDArray[Any],
+    n_voters: int = 100,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> Iterator[tuple[NDArray[np.intp], Ballots]]:
+    """Yield rows, and the votes on them of voters that were not trained on them.
+
+    The voters are trained anew on four fifths of the rows, five times. Those that fit their
+    training rows would all agree there. Where the other rows have one class only, which many
+    classifiers refuse, all `n` voters name that.
+
+    Parameters
+    ----------
+    voters : object
+        What `MajorityVoteClassifier` takes as voters, not frozen.
+    n : int
+        How many voters there are when they are trained on all rows.
+    X, y, classes, n_voters, seed, n_jobs
+        As in `learned_weights`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from certivote.voters import cross_fitted
+    >>> X, y = np.arange(20.0).reshape(-1, 1), np.repeat([0, 1], 10)
+    >>> folds = list(cross_fitted([GaussianNB()], 1, X, y, np.array([0, 1])))
+    >>> [ballots.codes.shape for _, ballots in folds]
+    [(4, 1), (4, 1), (4, 1), (4, 1), (4, 1)]
+    """
+    codes = np.unique(y, return_inverse=True)[1]
+    for fold in folds_of(codes, np.random.RandomState(seed)):
+        rest = np.setdiff1d(np.arange(len(y)), fold)
+        if np.all(codes[rest] == codes[rest[0]]):
+            only = np.full((len(fold), n), np.searchsorted(classes, y[rest[0]]))
+            yield fold, Ballots(only, classes)
+            continue
+        rng = np.random.RandomState(seed)
+        rows = _safe_indexing(X, rest)
+        others = fit_voters(voters, rows, y[rest], n_voters, rng, n_jobs=n_jobs, verbose=0)
+        yield fold, others.votes(_safe_indexing(X, fold), classes, n_jobs=n_jobs, verbose=0)
