@@ -13,11 +13,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from certivote import MajorityVoteClassifier
 from certivote.learners import logistic_of_shares
-from certivote.voters import Dense, EmptyColumns, Mixed, fit_voters, joined_of, members
+from certivote.voters import Dense, EmptyColumns, Mixed, Neighbours, fit_voters, joined_of, members
 from certivote.voters.members import MEMBERS, Facts, Member
 from certivote.voters.mixed import folds_of, rounds_of
 
@@ -360,6 +361,25 @@ def test_a_column_of_gaps_leaves_nobody_out(known, monkeypatch):
     filled = EmptyColumns().fit(holes[5:]).transform(holes[5:])
     np.testing.assert_array_equal(filled[:, 2], 0.0)
     np.testing.assert_array_equal(np.delete(filled, 2, 1), np.delete(holes[5:], 2, 1))
+
+
+def test_neighbours_at_the_same_distance_do_not_depend_on_threads_and_tables():
+    """With two threads the answers to 600 rows were not those to the same rows of 1,200."""
+    rng = np.random.default_rng(0)
+    table = rng.integers(60, size=(1200, 1)) + 100.0 * np.eye(3)[rng.integers(3, size=1200)]
+    y = rng.integers(2, size=1200)
+    asked, known = np.split(rng.permutation(1200), 2)
+    answers = {}
+    for kind in (KNeighborsClassifier, Neighbours):
+        model = kind(5, algorithm="brute").fit(table[known], y[known])
+        answers[kind] = [model.predict(table)[asked]]
+        for threads in (1, 2):
+            with threadpool_limits(threads, user_api="openmp"):
+                answers[kind] += [model.predict(table)[asked], model.predict(table[asked])]
+                answers[kind] += [np.concatenate([model.predict(table[[i]]) for i in asked])]
+    assert all(np.array_equal(answers[Neighbours][0], other) for other in answers[Neighbours])
+    first, *others = answers[KNeighborsClassifier]
+    assert not all(np.array_equal(first, other) for other in others)
 
 
 def test_sparse_data(monkeypatch):

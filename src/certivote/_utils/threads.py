@@ -7,7 +7,7 @@ from threading import Lock
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["one_thread"]
+__all__ = ["one_openmp_thread", "one_thread"]
 
 _limited = Lock()
 
@@ -15,6 +15,21 @@ _limited = Lock()
 @cache
 def _controller() -> ThreadpoolController:
     return ThreadpoolController()
+
+
+@cache
+def _openmp() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="openmp")
+
+
+@contextmanager
+def one_openmp_thread() -> Iterator[None]:
+    """Limit OpenMP, as it was loaded when this was first asked for, to the calling thread.
+
+    Its limit is the calling thread's own: others may set and lift theirs meanwhile.
+    """
+    with _openmp().limit(limits=1):
+        yield
 
 
 @contextmanager

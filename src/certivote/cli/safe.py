@@ -47,6 +47,7 @@ _OWN = {
         "EstimatorGroup",
         "Joined",
         "Mixed",
+        "Neighbours",
         "PredictionTable",
         "Preparation",
         "Prepared",

@@ -8,7 +8,7 @@ from .bagged import BaggedTrees
 from .base import Voters, predictions
 from .ensembles import inner_data, inner_estimator
 from .estimators import EstimatorGroup, Preparation, Prepared, as_bare_array, as_tree_data
-from .members import Dense, EmptyColumns
+from .members import Dense, EmptyColumns, Neighbours
 from .mixed import Joined, Mixed, joined_of
 from .preparing import TableFeatures
 from .sources import fit_voters, frozen_parts, is_frozen
@@ -24,6 +24,7 @@ __all__ = [
     "EstimatorGroup",
     "Joined",
     "Mixed",
+    "Neighbours",
     "PredictionTable",
     "Preparation",
     "Prepared",

@@ -19,7 +19,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
-__all__ = ["MEMBERS", "Dense", "EmptyColumns", "Facts", "Member", "facts_of"]
+from .._utils.threads import one_openmp_thread
+
+__all__ = ["MEMBERS", "Dense", "EmptyColumns", "Facts", "Member", "Neighbours", "facts_of"]
 
 # What is tuned is tuned where rows × columns are at most this; beyond it is taken as it is.
 TUNED = 200_000
@@ -129,6 +131,31 @@ class EmptyColumns(TransformerMixin, BaseEstimator):
         return np.where(self.empty_, 0.0, X) if self.empty_.any() else np.asarray(X)
 
 
+class Neighbours(KNeighborsClassifier):
+    """Nearest neighbours of which the first rows win a tie, however many rows are asked about.
+
+    With several threads it depends on these, and on the number of rows, which of the neighbours at
+    the same distance are the nearest: a row would get another answer in another table.
+
+    Examples
+    --------
+    >>> from certivote.voters import Neighbours
+    >>> Neighbours(1).fit([[0.0], [2.0]], ["first", "second"]).predict([[1.0]])
+    array(['first'], dtype='<U6')
+    """
+
+    def predict(self, X: Any) -> Any:
+        """Return the class that most of the neighbours have.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            The examples.
+        """
+        with one_openmp_thread():
+            return super().predict(X)
+
+
 @dataclass(frozen=True)
 class Member:
     """A kind of classifier: its settings to choose from, and why it is left out, if it is.
@@ -185,7 +212,7 @@ def _svm(facts: Facts) -> list[Any]:
 def _neighbours(facts: Facts) -> list[Any]:
     numbers = [k for k in ((1, 3, 5, 11) if facts.tuned else (5,)) if 2 * k <= facts.rows] or [1]
     # Trees of neighbours cannot be kept in a safe file, and help in few dimensions only.
-    return _scaled(facts, [KNeighborsClassifier(k, algorithm="brute") for k in numbers])
+    return _scaled(facts, [Neighbours(k, algorithm="brute") for k in numbers])
 
 
 def _bayes(facts: Facts) -> list[Any]:
