@@ -31,6 +31,8 @@ pytestmark = [
     # Draws from a finite population repeat some of its rows.
     pytest.mark.filterwarnings("ignore:.* have a twin among:UserWarning"),
     pytest.mark.filterwarnings("ignore:Rows come several times among:UserWarning"),
+    # One of the pipelines that are broken on purpose is found out.
+    pytest.mark.filterwarnings("ignore:The model seems to have been trained on:UserWarning"),
 ]
 
 DELTA = 0.05  # the default of all that is fitted here
