@@ -162,10 +162,11 @@ class MajorityVoteClassifier(OutOfBagVote):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from certivote import MajorityVoteClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> data = load_breast_cancer()
+    >>> X, y = data.data, data.target_names[data.target]
     >>> vote = MajorityVoteClassifier(random_state=0).fit(X, y)
     >>> vote.certificate_
-    Certificate(risk_bound≤0.0631, confidence=95%, bound='best', n_samples=285, n_voters=305)
+    Certificate(risk_bound≤0.0588, confidence=95%, bound='best', n_samples=285, n_voters=305)
     """
 
     def __init__(
@@ -493,7 +494,8 @@ class MajorityVoteClassifier(OutOfBagVote):
         Parameters
         ----------
         tolerance : float, default=0.01
-            How much larger the certificate may be with fewer voters, in [0, 1].
+            How much larger the certificate may be with fewer voters, in [0, 1]. Where part A says
+            how many are enough this is what it expects, and part B may say otherwise.
         X : {array-like, sparse matrix, dataframe} of shape (n_samples, n_features), default=None
             What `fit` was given, all of it and in its order: part A says how many voters are
             enough, and part B tests them. If None, the certification sample says it, which bounds

@@ -96,8 +96,8 @@ class OutOfBagStatistics(Statistics):
         if self.sizes.min() < 1:
             j, k = np.unravel_index(int(self.sizes.argmin()), self.sizes.shape)
             raise ValueError(
-                f"no example is outside the bags of both voters {j} and {k}, and sizes must be "
-                "positive. Smaller bags, or more examples, leave some."
+                f"no example is outside the bags of voters {j} and {k}. Smaller bags, or more "
+                "examples, leave some."
             )
         check_pairs("tandem", self.tandem, self.errors, self.sizes)
 
