@@ -64,6 +64,8 @@ html_sidebars = {
     for name in (
         *("index", "ten-minutes", "mathematics", "extending", "glossary"),
         *("benchmarks", "contributing", "changelog"),
+        # Wide tables, which need the room.
+        *("validity", "certificates", "comparison", "reproduction"),
     )
 }
 html_theme_options = {

@@ -12,7 +12,7 @@ and can be seen in a plane.
 # ----------------------------
 # The dot is what was counted. The truth is somewhere around it: with 95% confidence in the region
 # that is drawn. The lines are levels of the C-bound, the largest error that a vote with such a pair
-# (e, d) may have. The certificate is its largest value in the region, at the cross.
+# (e, d) may have. The certificate is its largest value in the region, at the square.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer

@@ -2,9 +2,9 @@
 Certified sensitivity on a medical table
 ========================================
 
-"At most 9% errors" can hide that most of the ill are missed. A certificate can speak of each class:
-how many of the ill are found (the sensitivity), and how many of the healthy are left in peace (the
-specificity). All its lines hold at once, with 95% confidence.
+"At most 10% errors" can hide that most of the ill are missed. A certificate can speak of each
+class: how many of the ill are found (the sensitivity), and how many of the healthy are left in
+peace (the specificity). All its lines hold at once, with 95% confidence.
 """
 
 # %%
