@@ -42,7 +42,7 @@ def kin(
     of all rows, or of the groups if there are such, and halves of the values. The rows are those of
     a range of values, and of two that follow one another one is in each half, so that what measures
     has its neighbours in both; of values with many rows some are drawn, so that there are 100
-    values, or all of them. It is a finding where voters err more by 4 standard errors, of values
+    values, or all of them. It is a finding where voters err more by 3.25 standard errors, of values
     and of times; columns of fewer values come first. The second part of what is returned is a
     sentence for where nothing was found; None if there is no such column.
     """
