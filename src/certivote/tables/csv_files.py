@@ -22,11 +22,12 @@ def read_csv(source: Source, layout: Layout, asked: Asked, as_text: Sequence[str
     """Return a frame of what is asked for, with some columns as text."""
     nothing = {name: asked.missing_texts(name) for name in layout.names}
     marks = {"na_values": nothing, "keep_default_na": False}
-    frame = _read_large(source, layout, asked, as_text, marks)
+    frame, one_row_a_line = _read_large(source, layout, asked, as_text, marks)
     by_pandas = frame is None
     if by_pandas:
         frame = _read(source, layout, as_text, **marks)
-    refuse_swallowed_rows(source, layout, frame)
+    if not one_row_a_line:
+        refuse_swallowed_rows(source, layout, frame)
     if by_pandas:  # pyarrow takes no others
         refuse_torn_rows(source, layout)
     if asked.as_read or not by_pandas:
@@ -40,8 +41,10 @@ def read_csv(source: Source, layout: Layout, asked: Asked, as_text: Sequence[str
 
 def _read_large(
     source: Source, layout: Layout, asked: Asked, as_text: Sequence[str], marks: dict[str, Any]
-) -> Any:
+) -> tuple[Any, bool]:
     """Return a frame of a large file by pyarrow, which is faster; None if pandas is to look.
+
+    The second part of what is returned tells whether it is known that no row has several lines.
 
     By what pandas makes of the first rows each column is one of numbers, or of categories as they
     are written. Where the rest of the file, or what is asked, is not of this kind, pandas reads all
@@ -49,20 +52,21 @@ def _read_large(
     """
     usual = asked.na_values is None and not (asked.keep_na or asked.as_read)
     if not usual or len(layout.names) < 2 or source.size < LARGE or find_spec("pyarrow") is None:
-        return None
+        return None, False
     import pandas as pd
 
     first = _read(source, layout, as_text, nrows=_FIRST, **marks)
     types = {name: _arrow_type(first[name]) for name in layout.names}
     table = _parsed(source, layout, types, several_lines=False)
-    if table is None or not is_one_row_a_line(source, len(table)):
+    one_row_a_line = table is not None and is_one_row_a_line(source, len(table))
+    if not one_row_a_line:
         table = _parsed(source, layout, types, several_lines=True)
         if table is None:
-            return None
+            return None, False
     columns = {name: _column(table[name], first[name].dtype.kind) for name in layout.names}
     if any(column is None for column in columns.values()):
-        return None
-    return pd.DataFrame(columns, copy=False)
+        return None, False
+    return pd.DataFrame(columns, copy=False), one_row_a_line
 
 
 def _parsed(source: Source, layout: Layout, types: dict[str, Any], several_lines: bool) -> Any:

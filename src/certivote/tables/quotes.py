@@ -49,15 +49,20 @@ def refuse_swallowed_rows(
 
 def is_one_row_a_line(source: Source, n_rows: int) -> bool:
     """Tell at a glance that no row of a file has several lines."""
-    newlines = returns = 0
-    quotes, last = False, b""
+    if not _has_quotes(source):
+        return True
+    newlines, returns, last = 0, 0, b""
     with source.open() as file:
         while chunk := file.read(1 << 20):
             newlines += chunk.count(b"\n")
             returns += chunk.count(b"\r")
-            quotes = quotes or b'"' in chunk
             last = chunk[-1:]
-    return not quotes or max(newlines, returns) + (last not in b"\r\n") == n_rows + 1
+    return max(newlines, returns) + (last not in b"\r\n") == n_rows + 1
+
+
+def _has_quotes(source: Source) -> bool:
+    with source.open() as file:
+        return any(b'"' in chunk for chunk in iter(lambda: file.read(1 << 20), b""))
 
 
 def refuse_torn_rows(source: Source, layout: Layout) -> None:

@@ -30,7 +30,7 @@ from .files import open_tables
 from .names import require, require_all
 from .table import Table
 from .target import find_target, labelled, labels
-from .telling import tells_labels
+from .telling import telling
 
 __all__ = ["examine", "read_asked", "read_table", "reading_of", "sha256_of"]
 
@@ -169,7 +169,7 @@ def read_asked(paths: Sequence[_Path], asked: Asked) -> Table:
     nameless = f"{_NO_NAME}: it is {'left out' if asked.has_target else 'kept as it is'}"
     columns.say_padded(file.padded)
     if y is not None and not (asked.as_read or asked.features):  # a model has its columns already
-        columns.say_telling([name for name in features if tells_labels(X[name], y)])
+        columns.say_telling(telling(X, y))
     for name in frame.columns:
         if name == asked.target:
             columns.leave(name, "target", guess)

@@ -8,25 +8,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["tells_labels"]
+__all__ = ["telling"]
 
 # The two most frequent labels have at least so many rows each: what is easy may tell fewer apart.
 _FEWEST = 30
-# So many rows show most columns at a glance.
-_GLANCE = 1_000
+# So many rows show most columns at a glance, of numbers that are all different somewhat more.
+_GLANCES = (1_000, 10_000, 100_000)
 
 
-def tells_labels(column: Any, y: NDArray[Any]) -> bool:
-    """Tell whether a column by itself tells the label of every row.
+def telling(X: Any, y: NDArray[Any]) -> list[str]:
+    """Return the columns that by themselves tell the label of every row.
 
-    It does if all rows with the same value have the same label, and either there are no more values
-    than rows of each, on average, or the values are numbers and each label has one range of them. A
-    gap is one more value. Of the two most frequent labels there must be at least 30 rows each.
+    One does if all rows with the same value have the same label, and either there are no more
+    values than rows of each, on average, or the values are numbers and each label has one range of
+    them. A gap is one more value. Of the two most frequent labels there must be at least 30 rows
+    each.
 
     Parameters
     ----------
-    column : Series
-        Floats, or texts.
+    X : dataframe
+        Columns of floats, or of texts.
     y : ndarray of shape (n_samples,)
         The labels of its rows.
 
@@ -34,15 +35,18 @@ def tells_labels(column: Any, y: NDArray[Any]) -> bool:
     --------
     >>> import numpy as np, pandas as pd
     >>> points = np.arange(100) % 20.0
-    >>> passed = points >= 10
-    >>> tells_labels(pd.Series(points), passed), tells_labels(pd.Series(points % 10), passed)
-    (True, False)
+    >>> telling(pd.DataFrame({"points": points, "digit": points % 10}), points >= 10)
+    ['points']
     """
-    labels, codes = np.unique(y, return_inverse=True)
-    if labels.size < 2 or np.sort(np.bincount(codes))[-2] < _FEWEST:
-        return False
+    import pandas as pd
+
+    codes, labels = pd.factorize(y)
+    if len(labels) < 2 or np.sort(np.bincount(codes))[-2] < _FEWEST:
+        return []
+    # What tells the labels of all rows tells those of the first ones.
+    sizes = (*(n for n in _GLANCES if n < len(codes)), len(codes))
     few = int(np.sqrt(len(codes)))
-    return all(_tells(column[:n], codes[:n], few) for n in (_GLANCE, len(codes)))
+    return [name for name in X if all(_tells(X[name].iloc[:n], codes[:n], few) for n in sizes)]
 
 
 def _tells(column: Any, labels: NDArray[np.intp], few: int) -> bool:
